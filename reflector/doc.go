@@ -1,0 +1,2 @@
+// Package reflector keeps a sink in step with a source.
+package reflector
