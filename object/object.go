@@ -119,6 +119,8 @@ type Object struct {
 	Codec Codec
 	// Value is the decoded form, shared and read-only; nil where it has not been decoded. See [Object.View] and [Object.Decode].
 	Value any
+	// WireSize is the length of the encoded form as it arrived, in bytes; [Object.Live] keeps it when the bytes go.
+	WireSize int
 	// Err says what is wrong with this version of the object (it does not decode, a transform or an index function failed);
 	// nil for a good one. Such an object is kept and marked, never dropped.
 	Err error
@@ -177,6 +179,15 @@ func (o *Object) Live() *Object {
 		}
 		return &live
 	}
+	live.WireSize = o.Size()
 	live.Value, live.Encoding, live.Raw = v, None, nil
 	return &live
+}
+
+// Size returns the length of the encoded form in bytes, as far as it is known without encoding.
+func (o *Object) Size() int {
+	if o.Raw != nil {
+		return len(o.Raw)
+	}
+	return o.WireSize
 }
