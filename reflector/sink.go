@@ -40,6 +40,9 @@ type Stager interface {
 type Stage interface {
 	// Add takes one item; a later one of the same key replaces it. Its error concerns that one object.
 	Add(obj *object.Object) error
+	// Delete takes an item out again, whether it is among those so far or not: a streaming list may bring changes before
+	// the bookmark that ends it. Its error concerns that one object.
+	Delete(obj *object.Object) error
 	// Commit makes the collection exactly the items, as it was at version, as one change. With newEpoch, the server's
 	// history started over: no object counts as unchanged because its version is equal. newEpoch is only ever true for
 	// a stage that was opened as suspect.
