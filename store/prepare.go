@@ -1,0 +1,167 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tarn-dev/tarn/object"
+)
+
+// Prepared is an object on which everything that runs user code has been done: it only has to be put. It is used for one
+// Put in one Write.
+type Prepared struct {
+	key     string
+	obj     *object.Object
+	values  []value // sorted
+	indexed int     // for how many of the store's indexes values are there
+	err     error
+	tx      *Txn
+}
+
+// Key returns the key that the object will be stored under.
+func (p *Prepared) Key() string { return p.key }
+
+// Object returns the object as it will be stored.
+func (p *Prepared) Object() *object.Object { return p.obj }
+
+// Err returns what went wrong in a tolerant store ([Options.OnError] has been told): nil for a good object.
+func (p *Prepared) Err() error { return p.err }
+
+// Prepare does what can be done for obj before the lock is taken: it names it, decodes it where the layout wants that,
+// and calls the index functions. The error is the key function's or, in a store that is not tolerant, wraps what failed.
+func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
+	key, err := s.opts.key(obj)
+	if err != nil {
+		return nil, err
+	}
+	p := &Prepared{key: key}
+	p.obj, p.err = s.layout.prepare(obj)
+	r := s.root.Load()
+	p.err = errors.Join(p.err, evaluate(p, r.indexes))
+	switch {
+	case p.err == nil:
+	case s.opts.OnError == nil:
+		return nil, p.err
+	case !s.known(r, p):
+		s.opts.OnError(p.obj, p.err)
+	}
+	return p, nil
+}
+
+// known reports whether this very version was stored with an error before.
+func (s *Store) known(r *root, p *Prepared) bool {
+	e, ok := r.entries.Get(p.key)
+	if !ok || !e.failed || p.obj.Version == "" {
+		return false
+	}
+	meta := s.layout.meta(e.handle)
+	return meta.Version == p.obj.Version && meta.UID == p.obj.UID
+}
+
+// refresh evaluates the indexes that were added since p was prepared.
+func (s *Store) refresh(p *Prepared, indexes []index) error {
+	err := evaluate(p, indexes)
+	switch {
+	case err == nil:
+	case s.opts.OnError == nil:
+		return err
+	default:
+		p.err = errors.Join(p.err, err)
+		s.opts.OnError(p.obj, err)
+	}
+	return nil
+}
+
+// evaluate calls those of the index functions that p has no values of yet. If some fail, it marks p's object with the
+// error that it returns.
+func evaluate(p *Prepared, indexes []index) error {
+	var failed []error
+	for i := p.indexed; i < len(indexes); i++ {
+		if indexes[i].state == dropped {
+			continue
+		}
+		values, err := valuesOf(p.obj, p.key, i, indexes[i])
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		p.values = append(p.values, values...)
+	}
+	p.indexed = len(indexes)
+	err := errors.Join(failed...)
+	if err != nil {
+		p.obj = mark(p.obj, err)
+	}
+	return err
+}
+
+// valuesOf calls an index function and returns its values, sorted and without duplicates.
+func valuesOf(obj *object.Object, key string, i int, ix index) ([]value, error) {
+	texts, err := callIndex(ix.fn, obj)
+	if err != nil {
+		return nil, &IndexError{Index: ix.name, Key: key, Version: obj.Version, Err: err}
+	}
+	values := make([]value, len(texts))
+	for n, text := range texts {
+		values[n] = value{i, text}
+	}
+	slices.SortFunc(values, value.compare)
+	return slices.Compact(values), nil
+}
+
+// mark returns a copy of obj that carries err besides what it carries already.
+func mark(obj *object.Object, err error) *object.Object {
+	marked := *obj
+	marked.Err = errors.Join(obj.Err, err)
+	return &marked
+}
+
+// reindex moves key from the postings of its old values to those of its new ones, and returns the values to remember.
+// Where a value stays, so does its old string, because the new one may share memory with the object that it came from.
+func (tx *Txn) reindex(key string, old, values []value) []value {
+	if slices.Equal(old, values) {
+		return old
+	}
+	var kept []value
+	if len(values) > 0 {
+		kept = make([]value, 0, len(values))
+	}
+	for len(old) > 0 || len(values) > 0 {
+		c := 0
+		switch {
+		case len(old) == 0:
+			c = 1
+		case len(values) == 0:
+			c = -1
+		default:
+			c = old[0].compare(values[0])
+		}
+		switch {
+		case c == 0:
+			kept = append(kept, old[0])
+			old, values = old[1:], values[1:]
+		case c < 0:
+			tx.postings(old[0].index).Delete(posting{old[0].text, key})
+			old = old[1:]
+		default:
+			if tx.indexes[values[0].index].state != dropped {
+				kept = append(kept, tx.post(key, values[0]))
+			}
+			values = values[1:]
+		}
+	}
+	return kept
+}
+
+// post adds a posting. Its string is that of another posting of the same value, if there is one, else a copy.
+func (tx *Txn) post(key string, v value) value {
+	postings := tx.postings(v.index)
+	if p, ok := postings.Ceil(posting{value: v.text}); ok && p.value == v.text {
+		v.text = p.value
+	} else {
+		v.text = strings.Clone(v.text)
+	}
+	postings.Set(posting{v.text, key}, struct{}{})
+	return v
+}
