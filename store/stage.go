@@ -38,13 +38,7 @@ func (g *Stage) Add(obj *object.Object) error {
 	if err != nil {
 		return err
 	}
-	if i, ok := g.at[key]; ok {
-		g.changed[i] = nil
-		delete(g.at, key)
-	}
-	delete(g.same, key)
-	stored, ok := g.base.entries.Get(key)
-	ok = ok && stored.scope == g.scope
+	stored, ok := g.forget(key)
 	if ok && g.unchanged(stored, obj) {
 		g.seen.set(stored.slot)
 		if g.suspect {
@@ -62,6 +56,32 @@ func (g *Stage) Add(obj *object.Object) error {
 	g.at[key] = len(g.changed)
 	g.changed = append(g.changed, p)
 	return nil
+}
+
+// Delete takes the item that has obj's key out again, if it was added, and the commit then deletes what is stored under
+// it. The error is the key function's.
+func (g *Stage) Delete(obj *object.Object) error {
+	key, err := g.s.opts.key(obj)
+	if err != nil {
+		return err
+	}
+	g.forget(key)
+	return nil
+}
+
+// forget undoes what was noted for key. It returns what base has stored under it in the stage's scope.
+func (g *Stage) forget(key string) (stored *entry, ok bool) {
+	if i, ok := g.at[key]; ok {
+		g.changed[i] = nil
+		delete(g.at, key)
+	}
+	delete(g.same, key)
+	stored, ok = g.base.entries.Get(key)
+	if !ok || stored.scope != g.scope {
+		return nil, false
+	}
+	g.seen.clear(stored.slot)
+	return stored, true
 }
 
 // unchanged reports whether obj is what is stored. What failed before is tried again.
@@ -176,6 +196,12 @@ func (b *bitset) set(n uint32) {
 		*b = append(*b, 0)
 	}
 	(*b)[n/64] |= 1 << (n % 64)
+}
+
+func (b bitset) clear(n uint32) {
+	if int(n/64) < len(b) {
+		b[n/64] &^= 1 << (n % 64)
+	}
 }
 
 func (b bitset) has(n uint32) bool { return int(n/64) < len(b) && b[n/64]&(1<<(n%64)) != 0 }
