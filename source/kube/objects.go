@@ -1,0 +1,89 @@
+package kube
+
+import (
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/wire"
+)
+
+// newObject makes an object of encoded bytes, which it keeps. It never fails: what is wrong with the bytes is in the
+// object's Err, and the metadata is what could be read.
+func newObject(enc object.Encoding, raw []byte, codec object.Codec) *object.Object {
+	o := &object.Object{Encoding: enc, Raw: raw, Codec: codec}
+	var err error
+	if o.Meta, err = wire.Meta(enc, o.Raw); err == nil && o.Key != "" {
+		return o
+	}
+	if err == nil {
+		o.Err = errNoName
+		return o
+	}
+	// Valid bytes that no Kubernetes server writes: ask the full decoder.
+	meta, decodeErr := decodeMeta(o)
+	o.Meta = meta
+	if decodeErr != nil {
+		o.Err = decodeErr
+	} else if o.Key == "" {
+		o.Err = errNoName
+	}
+	return o
+}
+
+var errNoName = errors.New("object without a name")
+
+// decodeMeta reads the metadata with a full decoder: the object's own, or where that fails one that decodes nothing
+// but metadata.
+func decodeMeta(o *object.Object) (object.Meta, error) {
+	var err error
+	if o.Codec != nil {
+		var v any
+		if v, err = o.Codec.Decode(o.Encoding, o.Raw); err == nil {
+			return o.Codec.Meta(v)
+		}
+	}
+	v, metaErr := metadataCodec.Decode(o.Encoding, o.Raw)
+	if metaErr != nil {
+		return identity(o), metaErr
+	}
+	return metaOf(v.(metav1.Object)), err
+}
+
+// identity reads what tells an object from others, from JSON with metadata that is otherwise broken; zero from protobuf,
+// in which nothing behind the break has a meaning.
+func identity(o *object.Object) object.Meta {
+	var v struct {
+		Metadata struct {
+			Namespace       string `json:"namespace"`
+			Name            string `json:"name"`
+			UID             string `json:"uid"`
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if o.Encoding != object.JSON || json.Unmarshal(o.Raw, &v) != nil {
+		return object.Meta{}
+	}
+	m := v.Metadata
+	return object.Meta{Key: object.JoinKey(m.Namespace, m.Name), UID: m.UID, Version: m.ResourceVersion}
+}
+
+// codecFor returns the codec of objects of a kind.
+func (c *collection) codecFor(kind schema.GroupVersionKind) object.Codec {
+	if c.codec == nil && c.codecOf != nil {
+		return c.codecOf(kind)
+	}
+	return c.codec
+}
+
+// kindOf returns the kind of the objects in an answer whose object says that it is of kind sent: in an answer with
+// metadata only, every object is sent as a PartialObjectMetadata.
+func (c *collection) kindOf(sent schema.GroupVersionKind) schema.GroupVersionKind {
+	if c.metadataOnly && sent.Group == metav1.GroupName && sent.Kind == "PartialObjectMetadata" {
+		return c.mapping.Kind
+	}
+	return sent
+}
