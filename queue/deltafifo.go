@@ -115,22 +115,22 @@ func (q *DeltaFIFO[T]) mutate(d Delta[T]) error {
 
 func (q *DeltaFIFO[T]) push(d Delta[T]) {
 	e := q.enter(d.Key)
-	e.item = e.item.push(d)
+	e.item = e.item.push(q.fill(d, e.item))
 	if q.unsure && q.isRunning(d.Key) && (d.Type != Deleted || len(q.otherwise) > 0) {
-		q.otherwise = q.otherwise.push(d)
+		q.otherwise = q.otherwise.push(q.otherwise.fill(d))
 	}
 }
 
 // remove queues a Deleted if there is something to delete.
 func (q *DeltaFIFO[T]) remove(d Delta[T]) {
-	if e := q.pending(d.Key); e != nil {
-		d = q.fill(d, e.item)
-	} else if q.isRunning(d.Key) {
-		q.unsure = true
-	} else if known, exists := q.known(d.Key); exists {
-		d = known.fill(d)
-	} else {
-		return
+	if q.pending(d.Key) == nil {
+		if q.isRunning(d.Key) {
+			q.unsure = true
+		} else if known, exists := q.known(d.Key); exists {
+			d = known.fill(d)
+		} else {
+			return
+		}
 	}
 	q.push(d)
 }
@@ -158,8 +158,9 @@ func (q *DeltaFIFO[T]) fill(d Delta[T], item Deltas[T]) Delta[T] {
 	return d
 }
 
-// AddIfNotPresent puts in the deltas of one key, as Pop handed them out, unless something is pending for that key. Where
-// the deltas carry no key, it is that of the newest one's object. It fails with [ErrNoDeltas] where there are none.
+// AddIfNotPresent puts in the deltas of one key, as Pop handed them out, unless something is pending for that key
+// (what is being processed is not pending). Where the deltas carry no key, it is that of the newest one's object. It
+// fails with [ErrNoDeltas] where there are none.
 func (q *DeltaFIFO[T]) AddIfNotPresent(deltas Deltas[T]) error {
 	if len(deltas) == 0 {
 		return fmt.Errorf("add if not present: %w", ErrNoDeltas)
@@ -221,7 +222,9 @@ func (q *DeltaFIFO[T]) settle(done *entry[Deltas[T]], requeue *ErrRequeue) *entr
 		e.item[0] = known.fill(e.item[0])
 		return nil
 	}
-	e.item, e.held = otherwise, len(otherwise) > 0
+	if e.item, e.held = otherwise, len(otherwise) > 0; !e.held {
+		q.processed(e)
+	}
 	return nil
 }
 

@@ -233,7 +233,7 @@ func (l *line[I]) finish(requeue *ErrRequeue) {
 	if e == nil {
 		l.processed(done)
 	} else {
-		e.initial = done.initial
+		e.initial = e.initial || done.initial
 		if requeue.After > 0 && !l.closed {
 			l.hold(e, requeue.After)
 		}
@@ -256,14 +256,21 @@ func (l *line[I]) PopContext(ctx context.Context, process ProcessFunc[I]) (item 
 	defer func() { l.finish(requeue) }()
 	item = e.item
 	if err = process(item, e.initial); err != nil {
-		var r ErrRequeue
-		if errors.As(err, &requeue) {
+		if requeue = asRequeue(err); requeue != nil {
 			err = requeue.Err
-		} else if errors.As(err, &r) {
-			requeue, err = &r, r.Err
 		}
 	}
 	return item, err
+}
+
+// asRequeue returns the ErrRequeue in err, or nil.
+func asRequeue(err error) (requeue *ErrRequeue) {
+	var value ErrRequeue
+	if errors.As(err, &value) {
+		return &value
+	}
+	errors.As(err, &requeue)
+	return requeue
 }
 
 // ListKeys returns the keys that have something pending, in no particular order.

@@ -139,7 +139,7 @@ func testDuplicate[I any](t *testing.T, k kind[I]) {
 
 func TestCase04_SyntheticDeletesCount(t *testing.T) {
 	// Case 4: known holds a and b, the first mutation is a Replace that lacks both: synced only when their tombstones, too,
-	// have been processed. A Resync before it changes nothing.
+	// have been processed.
 	q := queue.NewDeltaFIFO(keyOf, queue.Options[pod]{KnownObjects: newStore(pod{"a", 1}, pod{"b", 1})})
 	must(t, q.Replace([]pod{{"c", 1}}, "1"))
 	for i := range 3 {
