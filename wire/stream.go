@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	// bufferSize is how much a reader takes from its stream at once.
+	bufferSize = 64 << 10
+	// DefaultMaxSize is the size above which a reader refuses an object, unless its options say otherwise. An API
+	// server takes objects of up to 3 MiB; what aggregated servers send can be larger.
+	DefaultMaxSize = 64 << 20
+	// growStep is how much memory is taken at once on the word of a length that the stream announced.
+	growStep = 1 << 20
+)
+
+func tooLarge(what string, size uint64, limit int) error {
+	return fmt.Errorf("%w: %s of %d bytes, limit %d", ErrTooLarge, what, size, limit)
+}
+
+// broken returns io.ErrUnexpectedEOF for an io.EOF, in the middle of something.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// readN returns the next n bytes, as a slice of exactly that size that the caller may keep.
+func readN(r *bufio.Reader, n int) ([]byte, error) {
+	b := make([]byte, min(n, growStep))
+	for from := 0; ; {
+		if _, err := io.ReadFull(r, b[from:]); err != nil {
+			return nil, broken(err)
+		}
+		if from = len(b); from == n {
+			return b, nil
+		}
+		// Twice what has really come, and the last time exactly what is needed.
+		grown := make([]byte, min(n, 2*from))
+		copy(grown, b)
+		b = grown
+	}
+}
+
+// document finds the end of one JSON value that arrives in pieces. It looks at brackets and quotes only.
+type document struct {
+	depth   int
+	quoted  bool // inside a string
+	escaped bool // behind a backslash
+}
+
+// scan takes the next piece and returns how much of it belongs to the value, and whether the value ends there. The
+// value's first byte must not be white space. Of a number at the top level the end shows only in the byte behind it.
+func (d *document) scan(b []byte) (n int, done bool) {
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		switch {
+		case d.escaped:
+			d.escaped = false
+		case d.quoted:
+			for plain[c] {
+				if i++; i == len(b) {
+					return i, false
+				}
+				c = b[i]
+			}
+			d.escaped = c == '\\'
+			if c == '"' {
+				if d.quoted = false; d.depth == 0 {
+					return i + 1, true
+				}
+			}
+		case c == '"':
+			d.quoted = true
+		case c == '{' || c == '[':
+			d.depth++
+		case c == '}' || c == ']':
+			if d.depth == 0 {
+				return i, true
+			}
+			if d.depth--; d.depth == 0 {
+				return i + 1, true
+			}
+		case d.depth > 0:
+		case c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			return i, true
+		}
+	}
+	return len(b), false
+}
+
+// jsonStream reads JSON from a stream, value by value.
+type jsonStream struct {
+	r     *bufio.Reader
+	limit int
+	buf   []byte // the value last read
+}
+
+// peek skips white space and returns the next byte without taking it.
+func (s *jsonStream) peek() (byte, error) {
+	for {
+		c, err := s.r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c, s.r.UnreadByte()
+		}
+	}
+}
+
+// take consumes the next byte that is not white space, which must be one of set.
+func (s *jsonStream) take(set string) (byte, error) {
+	c, err := s.peek()
+	if err != nil {
+		return 0, broken(err)
+	}
+	for i := range len(set) {
+		if set[i] == c {
+			_, err := s.r.ReadByte()
+			return c, err
+		}
+	}
+	return 0, malformed("json: %q where one of %q is expected", c, set)
+}
+
+// value reads the next value into buf, or past it. The result is good until the next call.
+func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
+	s.buf = s.buf[:0]
+	if _, err := s.peek(); err != nil {
+		return nil, err
+	}
+	d, size := document{}, 0
+	for {
+		if s.r.Buffered() == 0 {
+			if _, err := s.r.Peek(1); err != nil {
+				return nil, broken(err)
+			}
+		}
+		piece, _ := s.r.Peek(s.r.Buffered())
+		n, done := d.scan(piece)
+		if size += n; keep {
+			if size > s.limit {
+				return nil, tooLarge(what, uint64(size), s.limit)
+			}
+			s.buf = append(s.buf, piece[:n]...)
+		}
+		if _, err := s.r.Discard(n); err != nil {
+			return nil, err
+		}
+		switch {
+		case done && size == 0:
+			return nil, malformed("json: no value for %s", what)
+		case done:
+			return s.buf, nil
+		}
+	}
+}
+
+// object reads the next value, which must be an object, into memory that the caller may keep.
+func (s *jsonStream) object(what string) ([]byte, error) {
+	c, err := s.peek()
+	if err != nil {
+		return nil, err
+	}
+	if c != '{' {
+		return nil, malformed("json: %q where %s is expected", c, what)
+	}
+	b, err := s.value(what, true)
+	if err != nil {
+		return nil, err
+	}
+	if b[len(b)-1] != '}' {
+		return nil, malformed("json: brackets of %s do not match", what)
+	}
+	own := make([]byte, len(b))
+	copy(own, b)
+	return own, nil
+}
