@@ -23,6 +23,7 @@ func benchmarkAddPop[I any](b *testing.B, q queue.Queue[*pod, I]) {
 	for i := range pods {
 		pods[i] = &pod{name: fmt.Sprint("pod-", i)}
 	}
+	var process queue.ProcessFunc[I] = nothing[I]
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if err := q.Add(pods[i%len(pods)]); err != nil {
@@ -31,7 +32,7 @@ func benchmarkAddPop[I any](b *testing.B, q queue.Queue[*pod, I]) {
 		if i < len(pods)/2 {
 			continue
 		}
-		if _, err := q.Pop(nothing[I]); err != nil {
+		if _, err := q.Pop(process); err != nil {
 			b.Fatal(err)
 		}
 	}
