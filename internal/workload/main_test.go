@@ -1,3 +1,5 @@
+//go:build !devcluster
+
 package workload_test
 
 import (

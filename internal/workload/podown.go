@@ -12,7 +12,9 @@ const (
 // address returns the last two numbers of the pod's IPv4 address and the tail of its IPv6 address.
 func (b *podBuilder) address() (third, fourth int, tail string) {
 	r := b.own(ownAddress)
-	return r.n(256), r.between(2, 254), r.hex(4) + ":" + r.hex(4) + ":" + r.hex(4)
+	third, fourth = r.n(256), r.between(2, 254)
+	group := func() string { return strconv.FormatInt(int64(r.between(0x1000, 0xffff)), 16) } // canonical: no leading zero
+	return third, fourth, group() + ":" + group() + ":" + group()
 }
 
 func (b *podBuilder) podIPs() (v4, v6 string) {
