@@ -222,7 +222,9 @@ func TestReflector_Sink_StageOfOneFails(t *testing.T) {
 		return s
 	}
 	src := watching()
-	src.onList = func(int, metav1.ListOptions) (source.List, error) { return listAt("10", pod("bad", "1"), pod("a", "5")) }
+	src.onList = func(int, metav1.ListOptions) (source.List, error) {
+		return listAt("10", pod("bad", "1"), pod("a", "5"))
+	}
 	runInto(t, src, wrap, reflector.Options{}, time.Second, func(b *bench) {
 		b.wantCalls("list@0 watch@10")
 		b.wantReports(1, `pods in "prod": list: bad at version 1: does not fit`)

@@ -6,9 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep JSON may nest: half of what Go's decoder takes, and far beyond any object.
-const maxDepth = 5000
-
 // scanner walks over one JSON text. It reports trouble in err, once; from then on every call does nothing.
 //
 //	for s.begin('{'); s.more('}'); {
@@ -22,7 +19,6 @@ type scanner struct {
 	i     int
 	first bool // no element of the container just entered has been read
 	empty bool // the container just entered is a null
-	depth int
 	err   error
 }
 
@@ -343,7 +339,7 @@ func (s *scanner) strOrNull() []byte {
 	return s.bytes(s.str())
 }
 
-// skip reads one value of any kind and checks its form.
+// skip reads past one value of any kind. Inside lists and objects it looks at brackets and quotes only.
 func (s *scanner) skip() {
 	if s.err != nil {
 		return
@@ -351,20 +347,11 @@ func (s *scanner) skip() {
 	switch s.peek() {
 	case '"':
 		s.str()
-	case '{':
-		if s.enter() {
-			for s.begin('{'); s.more('}'); {
-				s.key()
-				s.skip()
-			}
-			s.depth--
-		}
-	case '[':
-		if s.enter() {
-			for s.begin('['); s.more(']'); {
-				s.skip()
-			}
-			s.depth--
+	case '{', '[':
+		var d document
+		n, done := d.scan(s.b[s.i:])
+		if s.i += n; !done {
+			s.fail("")
 		}
 	case 't':
 		s.literal("true")
@@ -375,14 +362,6 @@ func (s *scanner) skip() {
 	default:
 		s.number()
 	}
-}
-
-func (s *scanner) enter() bool {
-	if s.depth++; s.depth > maxDepth {
-		s.unusual("nested very deep")
-		return false
-	}
-	return true
 }
 
 // end checks that nothing follows.

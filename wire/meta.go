@@ -14,24 +14,24 @@ import (
 // finds trouble returns [ErrUnusual] or [ErrMalformed].
 func Meta(enc object.Encoding, raw []byte) (object.Meta, error) {
 	var (
-		m      draft
+		d      draft
 		labels [24]pair
 		owners [4]owner
 	)
-	m.labels, m.owners = labels[:0], owners[:0]
+	d.labels, d.owners = labels[:0], owners[:0] // on the stack, unless there are more
 	var err error
 	switch enc {
 	case object.Protobuf:
-		err = m.protobuf(raw)
+		d, err = d.protobuf(raw)
 	case object.JSON:
-		err = m.json(raw)
+		d, err = d.json(raw)
 	default:
 		err = unsupported(enc)
 	}
 	if err != nil {
 		return object.Meta{}, err
 	}
-	return m.finish()
+	return d.finish()
 }
 
 // MetaOrDecode is [Meta], and where that finds trouble, the metadata of the value that codec decodes. The error is then
@@ -77,7 +77,8 @@ func TypeMeta(enc object.Encoding, raw []byte) (apiVersion, kind string, err err
 	return apiVersion, kind, nil
 }
 
-// draft is a Meta whose texts still lie in the encoded object.
+// draft is a Meta whose texts still lie in the encoded object. It is passed by value: what is assigned through a pointer
+// has to be on the heap.
 type draft struct {
 	namespace, name, uid, version []byte
 	generation, created, deleting int64
@@ -93,7 +94,7 @@ type owner struct {
 }
 
 // finish copies the texts into one string and cuts that up.
-func (d *draft) finish() (object.Meta, error) {
+func (d draft) finish() (object.Meta, error) {
 	size := len(d.namespace) + 1 + len(d.name) + len(d.uid) + len(d.version)
 	for _, l := range d.labels {
 		size += len(l.key) + len(l.value)

@@ -2,19 +2,19 @@ package wire
 
 import "time"
 
-func (d *draft) json(raw []byte) error {
+func (d draft) json(raw []byte) (draft, error) {
 	s := scanner{b: raw}
 	for s.begin('{'); s.more('}'); {
 		if key := s.key(); s.is(key, "metadata") {
-			d.jsonMetadata(&s)
-			return s.err
+			d = d.jsonMetadata(&s)
+			return d, s.err
 		}
 		s.skip()
 	}
-	return s.err
+	return d, s.err
 }
 
-func (d *draft) jsonMetadata(s *scanner) {
+func (d draft) jsonMetadata(s *scanner) draft {
 	seen := 0
 	for s.begin('{'); s.more('}'); {
 		switch key := s.key(); string(key.b) {
@@ -58,6 +58,7 @@ func (d *draft) jsonMetadata(s *scanner) {
 			s.skip()
 		}
 	}
+	return d
 }
 
 func (s *scanner) owner() (o owner) {

@@ -28,10 +28,10 @@ const (
 	fieldOwnerController protowire.Number = 6
 )
 
-func (d *draft) protobuf(raw []byte) error {
+func (d draft) protobuf(raw []byte) (draft, error) {
 	metadata, _, err := only(raw, fieldMetadata)
 	if err != nil {
-		return err
+		return d, err
 	}
 	f, seen := fields{rest: metadata}, uint32(0)
 	for f.next() {
@@ -60,18 +60,18 @@ func (d *draft) protobuf(raw []byte) error {
 		case fieldLabels:
 			key, value, err := entryText(f.bytes())
 			if err != nil {
-				return err
+				return d, err
 			}
 			d.labels = append(d.labels, pair{key, value})
 		case fieldOwnerReferences:
 			o, err := ownerReference(f.bytes())
 			if err != nil {
-				return err
+				return d, err
 			}
 			d.owners = append(d.owners, o)
 		}
 	}
-	return f.err
+	return d, f.err
 }
 
 // unix returns the current field, a Timestamp, in Unix seconds.

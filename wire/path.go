@@ -74,8 +74,8 @@ func (p *Path) Read(enc object.Encoding, raw []byte) (value string, found bool, 
 // Append is [Path.Read] into a buffer: it appends the value's text to dst. For most kinds of value it does not allocate.
 func (p *Path) Append(dst []byte, enc object.Encoding, raw []byte) (_ []byte, found bool, err error) {
 	var room [4]int
-	out := values{buf: dst, ends: room[:0]}
-	if err := p.read(enc, raw, &out); err != nil {
+	out, err := p.read(enc, raw, values{buf: dst, ends: room[:0]})
+	if err != nil {
 		return dst, false, err
 	}
 	if len(out.ends) == 0 {
@@ -90,30 +90,30 @@ func (p *Path) Strings(enc object.Encoding, raw []byte) ([]string, error) {
 		room     [256]byte
 		endsRoom [16]int
 	)
-	out := values{buf: room[:0], ends: endsRoom[:0]}
-	if err := p.read(enc, raw, &out); err != nil {
+	out, err := p.read(enc, raw, values{buf: room[:0], ends: endsRoom[:0]})
+	if err != nil {
 		return nil, err
 	}
 	return out.strings(), nil
 }
 
-func (p *Path) read(enc object.Encoding, raw []byte, out *values) error {
+func (p *Path) read(enc object.Encoding, raw []byte, out values) (values, error) {
 	err := p.readable()
 	switch {
 	case err != nil:
 	case enc == object.Protobuf && !p.binary:
 		err = fmt.Errorf("%w: not a field of the protobuf message", ErrEncoding)
 	case enc == object.Protobuf:
-		err = p.readProtobuf(raw, 0, out)
+		out, err = p.readProtobuf(raw, 0, out)
 	case enc == object.JSON:
 		s := scanner{b: raw}
-		p.readJSON(&s, 0, out)
+		out = p.readJSON(&s, 0, out)
 		s.end()
 		err = s.err
 	default:
 		err = unsupported(enc)
 	}
-	return p.wrap(err)
+	return out, p.wrap(err)
 }
 
 func (p *Path) readable() error {
@@ -133,27 +133,29 @@ func (p *Path) wrap(err error) error {
 	return fmt.Errorf("%s: %w", p.text, err)
 }
 
-// values collects texts in one buffer.
+// values collects texts in one buffer. It is passed by value: what is assigned through a pointer has to be on the heap.
 type values struct {
 	buf  []byte
 	ends []int
 }
 
 // add closes the text that was appended to buf from start on, or drops it where it counts as missing.
-func (v *values) add(l *leaf, start int, found bool) {
+func (v values) add(l *leaf, start int, found bool) values {
 	if !found || l.omit && string(v.buf[start:]) == l.zero() {
 		v.buf = v.buf[:start]
-		return
+		return v
 	}
 	v.ends = append(v.ends, len(v.buf))
+	return v
 }
 
-func (v *values) addZero(l *leaf) {
+func (v values) addZero(l *leaf) values {
 	v.buf = append(v.buf, l.zero()...)
 	v.ends = append(v.ends, len(v.buf))
+	return v
 }
 
-func (v *values) strings() []string {
+func (v values) strings() []string {
 	if len(v.ends) == 0 {
 		return nil
 	}

@@ -1,7 +1,7 @@
 package wire
 
 // readProtobuf reads the steps of p from i on, in a message.
-func (p *Path) readProtobuf(msg []byte, i int, out *values) error {
+func (p *Path) readProtobuf(msg []byte, i int, out values) (values, error) {
 	st, f, n := &p.steps[i], fields{rest: msg}, 0
 	for f.next() {
 		if f.num != st.num {
@@ -11,7 +11,7 @@ func (p *Path) readProtobuf(msg []byte, i int, out *values) error {
 		switch st.sel {
 		case selectWhole:
 			if n > 0 {
-				return unusual("protobuf field %d occurs twice", f.num)
+				return out, unusual("protobuf field %d occurs twice", f.num)
 			}
 		case selectAt:
 			hit = n == st.at
@@ -19,10 +19,10 @@ func (p *Path) readProtobuf(msg []byte, i int, out *values) error {
 		case selectKey:
 			key, v, complete, err := entry(f.bytes())
 			if err != nil {
-				return err
+				return out, err
 			}
 			if hit = string(key) == st.key; hit && (n > 0 || !complete) {
-				return unusual("map key %q occurs twice or lacks its value", st.key)
+				return out, unusual("map key %q occurs twice or lacks its value", st.key)
 			}
 			value = v
 		}
@@ -32,48 +32,46 @@ func (p *Path) readProtobuf(msg []byte, i int, out *values) error {
 		if st.sel != selectAt {
 			n++
 		}
-		if err := p.readProtobufValue(&value, i+1, out); err != nil {
-			return err
+		var err error
+		if out, err = p.readProtobufValue(&value, i+1, out); err != nil {
+			return out, err
 		}
 	}
 	if n == 0 && st.zero {
-		out.addZero(&p.leaf)
+		out = out.addZero(&p.leaf)
 	}
-	return f.err
+	return out, f.err
 }
 
-func (p *Path) readProtobufValue(f *fields, i int, out *values) (err error) {
+func (p *Path) readProtobufValue(f *fields, i int, out values) (_ values, err error) {
 	if i < len(p.steps) {
 		msg := f.bytes()
 		if f.err != nil {
-			return f.err
+			return out, f.err
 		}
 		return p.readProtobuf(msg, i, out)
 	}
 	start, found := len(out.buf), false
 	out.buf, found, err = p.leaf.appendProtobuf(out.buf, f)
-	out.add(&p.leaf, start, found)
-	return err
+	return out.add(&p.leaf, start, found), err
 }
 
 // readJSON reads the steps of p from i on, in the value that s stands before.
-func (p *Path) readJSON(s *scanner, i int, out *values) {
+func (p *Path) readJSON(s *scanner, i int, out values) values {
 	if s.err != nil {
-		return
+		return out
 	}
 	if i == len(p.steps) {
 		if s.null() {
-			return
+			return out
 		}
 		start, found := len(out.buf), false
 		out.buf, found = p.leaf.appendJSON(out.buf, s)
-		out.add(&p.leaf, start, found)
-		return
+		return out.add(&p.leaf, start, found)
 	}
 	st := &p.steps[i]
 	if st.name == "" {
-		p.readJSONPart(s, i, out)
-		return
+		return p.readJSONPart(s, i, out)
 	}
 	seen, missing := 0, true
 	for s.begin('{'); s.more('}'); {
@@ -84,20 +82,21 @@ func (p *Path) readJSON(s *scanner, i int, out *values) {
 		s.once(&seen, 1)
 		if !s.null() {
 			missing = false
-			p.readJSONPart(s, i, out)
+			out = p.readJSONPart(s, i, out)
 		}
 	}
 	if missing && st.zero {
-		out.addZero(&p.leaf)
+		out = out.addZero(&p.leaf)
 	}
+	return out
 }
 
 // readJSONPart reads what step i selects from the value that s stands before, and goes on from there.
-func (p *Path) readJSONPart(s *scanner, i int, out *values) {
+func (p *Path) readJSONPart(s *scanner, i int, out values) values {
 	st, n := &p.steps[i], 0
 	switch st.sel {
 	case selectWhole:
-		p.readJSON(s, i+1, out)
+		out = p.readJSON(s, i+1, out)
 	case selectAt, selectEvery:
 		for s.begin('['); s.more(']'); n++ {
 			if st.sel == selectAt && n != st.at {
@@ -107,7 +106,7 @@ func (p *Path) readJSONPart(s *scanner, i int, out *values) {
 			if p.typ != nil {
 				s.notNull()
 			}
-			p.readJSON(s, i+1, out)
+			out = p.readJSON(s, i+1, out)
 		}
 	case selectKey:
 		for s.begin('{'); s.more('}'); {
@@ -119,7 +118,8 @@ func (p *Path) readJSONPart(s *scanner, i int, out *values) {
 			if p.typ != nil {
 				s.notNull()
 			}
-			p.readJSON(s, i+1, out)
+			out = p.readJSON(s, i+1, out)
 		}
 	}
+	return out
 }

@@ -56,41 +56,65 @@ type document struct {
 // scan takes the next piece and returns how much of it belongs to the value, and whether the value ends there. The
 // value's first byte must not be white space. Of a number at the top level the end shows only in the byte behind it.
 func (d *document) scan(b []byte) (n int, done bool) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
+	for n < len(b) {
+		if d.quoted {
+			n += d.quote(b[n:])
+			if !d.quoted && d.depth == 0 {
+				return n, true
+			}
+			continue
+		}
+		switch signs[b[n]] {
+		case signQuote:
+			d.quoted = true
+		case signOpen:
+			d.depth++
+		case signClose:
+			switch d.depth--; d.depth {
+			case -1:
+				return n, true
+			case 0:
+				return n + 1, true
+			}
+		case signBetween:
+			if d.depth == 0 {
+				return n, true
+			}
+		}
+		n++
+	}
+	return n, false
+}
+
+// quote returns how much of b belongs to the string that it starts in.
+func (d *document) quote(b []byte) (n int) {
+	for ; n < len(b); n++ {
+		c := b[n]
 		switch {
 		case d.escaped:
 			d.escaped = false
-		case d.quoted:
-			for plain[c] {
-				if i++; i == len(b) {
-					return i, false
-				}
-				c = b[i]
-			}
-			d.escaped = c == '\\'
-			if c == '"' {
-				if d.quoted = false; d.depth == 0 {
-					return i + 1, true
-				}
-			}
+		case plain[c]:
+		case c == '\\':
+			d.escaped = true
 		case c == '"':
-			d.quoted = true
-		case c == '{' || c == '[':
-			d.depth++
-		case c == '}' || c == ']':
-			if d.depth == 0 {
-				return i, true
-			}
-			if d.depth--; d.depth == 0 {
-				return i + 1, true
-			}
-		case d.depth > 0:
-		case c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			return i, true
+			d.quoted = false
+			return n + 1
 		}
 	}
-	return len(b), false
+	return n
+}
+
+const (
+	signQuote = 1 + iota
+	signOpen
+	signClose
+	signBetween
+)
+
+// signs says what a byte outside of strings does.
+var signs = [256]uint8{
+	'"': signQuote, '{': signOpen, '[': signOpen, '}': signClose, ']': signClose,
+	',': signBetween, ':': signBetween, ' ': signBetween, '\t': signBetween, '\n': signBetween, '\r': signBetween,
 }
 
 // jsonStream reads JSON from a stream, value by value.

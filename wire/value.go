@@ -23,7 +23,7 @@ func (p *Path) FromValue(v any) ([]string, error) {
 		case !isMap && rv.Type() != p.typ:
 			err = fmt.Errorf("%w: the path was not compiled for a %T", ErrEncoding, v)
 		default:
-			err = p.readGo(rv, 0, &out)
+			out, err = p.readGo(rv, 0, out)
 		}
 	}
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *Path) FromValue(v any) ([]string, error) {
 }
 
 // readGo reads the steps of p from i on, in a value that is neither a pointer nor an interface.
-func (p *Path) readGo(v reflect.Value, i int, out *values) error {
+func (p *Path) readGo(v reflect.Value, i int, out values) (values, error) {
 	if i == len(p.steps) {
 		return p.readGoLeaf(v, out)
 	}
@@ -45,72 +45,71 @@ func (p *Path) readGo(v reflect.Value, i int, out *values) error {
 		}
 	} else if st.index >= 0 {
 		if v.Kind() != reflect.Struct {
-			return malformed("%s where an object is expected", v.Type())
+			return out, malformed("%s where an object is expected", v.Type())
 		}
 		member = follow(v.Field(st.index))
 	} else if st.name != "" {
-		return malformed("%s where an object is expected", v.Type())
+		return out, malformed("%s where an object is expected", v.Type())
 	}
 	if !member.IsValid() {
 		if st.zero {
-			out.addZero(&p.leaf)
+			out = out.addZero(&p.leaf)
 		}
-		return nil
+		return out, nil
 	}
 	return p.readGoPart(member, i, out)
 }
 
-func (p *Path) readGoPart(v reflect.Value, i int, out *values) error {
+func (p *Path) readGoPart(v reflect.Value, i int, out values) (values, error) {
 	st := &p.steps[i]
-	next := func(part reflect.Value) error {
+	next := func(part reflect.Value, out values) (values, error) {
 		if part = follow(part); !part.IsValid() {
-			return nil
+			return out, nil
 		}
 		return p.readGo(part, i+1, out)
 	}
 	switch st.sel {
 	case selectAt, selectEvery:
 		if v.Kind() != reflect.Slice {
-			return malformed("%s where a list is expected", v.Type())
+			return out, malformed("%s where a list is expected", v.Type())
 		}
 		for n := range v.Len() {
 			if st.sel == selectAt && n != st.at {
 				continue
 			}
-			if err := next(v.Index(n)); err != nil {
-				return err
+			var err error
+			if out, err = next(v.Index(n), out); err != nil {
+				return out, err
 			}
 		}
-		return nil
+		return out, nil
 	case selectKey:
 		if v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
-			return malformed("%s where an object is expected", v.Type())
+			return out, malformed("%s where an object is expected", v.Type())
 		}
-		return next(v.MapIndex(reflect.ValueOf(st.key).Convert(v.Type().Key())))
+		return next(v.MapIndex(reflect.ValueOf(st.key).Convert(v.Type().Key())), out)
 	}
 	return p.readGo(v, i+1, out)
 }
 
-func (p *Path) readGoLeaf(v reflect.Value, out *values) (err error) {
+func (p *Path) readGoLeaf(v reflect.Value, out values) (_ values, err error) {
 	start, found := len(out.buf), false
 	if p.leaf.kind == leafAny || leafOf(v.Type()).kind != p.leaf.kind {
 		// A value from a map: what it is in JSON decides.
 		switch v.Kind() {
 		case reflect.Map, reflect.Slice, reflect.Struct:
-			return ErrNotScalar
+			return out, ErrNotScalar
 		}
 		b, err := json.Marshal(v.Interface())
 		if err != nil {
-			return err
+			return out, err
 		}
 		s := scanner{b: b}
 		out.buf, found = p.leaf.appendJSON(out.buf, &s)
-		out.add(&p.leaf, start, found)
-		return s.err
+		return out.add(&p.leaf, start, found), s.err
 	}
 	out.buf, found, err = p.leaf.appendGo(out.buf, v)
-	out.add(&p.leaf, start, found)
-	return err
+	return out.add(&p.leaf, start, found), err
 }
 
 // asMap returns v as the map that an object without a Go type is.

@@ -241,3 +241,31 @@ func TestChurn_Unauthorized_Ends(t *testing.T) {
 		t.Errorf("%+v, %v", counts, err)
 	}
 }
+
+func BenchmarkFill_Pods(b *testing.B) {
+	cluster := devcluster.Shared(b)
+	const pods = 1000
+	seed := uint64(0)
+	for b.Loop() {
+		seed++
+		g := workload.New(workload.Options{Seed: seed, Pods: pods})
+		if err := workload.Fill(b.Context(), cluster.Config(), g, workload.FillOptions{Kinds: []workload.Kind{workload.Pods}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(pods*float64(b.N)/b.Elapsed().Seconds(), "pods/s")
+}
+
+func BenchmarkChurn_Pods(b *testing.B) {
+	cluster := devcluster.Shared(b)
+	g := workload.New(workload.Options{Pods: 500})
+	if err := workload.Fill(b.Context(), cluster.Config(), g, workload.FillOptions{Kinds: []workload.Kind{workload.Pods}}); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	counts, err := workload.Churn(b.Context(), cluster.Config(), g, workload.ChurnOptions{Rate: -1, Limit: b.N})
+	if err != nil || counts.Failed > 0 {
+		b.Fatal(counts, err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "modifications/s")
+}

@@ -1,0 +1,152 @@
+package tarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tarn-dev/tarn/internal/mirror"
+	"github.com/tarn-dev/tarn/object"
+)
+
+// EventType says what an [Event] reports.
+type EventType uint8
+
+// The types of event. Sync hands out a stored object again, unchanged, to a subscription that asked for resync.
+const (
+	Added   = EventType(mirror.Added)
+	Updated = EventType(mirror.Updated)
+	Deleted = EventType(mirror.Deleted)
+	Sync    = EventType(mirror.Sync)
+)
+
+// String returns the type's name in lower case.
+func (t EventType) String() string {
+	switch t {
+	case Added:
+		return "added"
+	case Updated:
+		return "updated"
+	case Deleted:
+		return "deleted"
+	case Sync:
+		return "sync"
+	}
+	return fmt.Sprintf("event(%d)", uint8(t))
+}
+
+// ErrNoValue is returned where an event has no such value: the old one of an Added.
+var ErrNoValue = errors.New("the event has no such value")
+
+// Event is one change of one object. Key, versions, labels and owners are there without decoding; the values are
+// decoded when asked for. An Event may be kept and passed on; it holds the bytes of its objects.
+type Event[T any] struct {
+	Type EventType
+	// Key is "namespace/name", or "name" for a cluster-scoped object.
+	Key string
+	// Initial is true for an Added of an object that was there before the informer, or the subscription, began.
+	Initial bool
+	// FinalStateUnknown is true for a Deleted that was missed and noticed by a relist: the last state is not known, and
+	// the event carries the last one that was stored.
+	FinalStateUnknown bool
+
+	change mirror.Change
+	failed func(*object.Object, error) // hears of an object that does not decode
+}
+
+func newEvent[T any](c mirror.Change, failed func(*object.Object, error)) Event[T] {
+	return Event[T]{
+		Type: EventType(c.Kind), Key: c.Object().Key, Initial: c.Initial,
+		FinalStateUnknown: c.Kind == mirror.Deleted && c.New == nil,
+		change:            c, failed: failed,
+	}
+}
+
+// Before returns the object as it was stored, shared and read-only; nil for Added.
+func (e Event[T]) Before() *object.Object { return e.change.Old }
+
+// After returns the object as it is now, shared and read-only; for Deleted its final state, or nil where that is not
+// known.
+func (e Event[T]) After() *object.Object { return e.change.New }
+
+// Object returns the newest known state, shared and read-only: metadata and encoded bytes. It is never nil.
+func (e Event[T]) Object() *object.Object { return e.change.Object() }
+
+// New returns the newest known value, decoded for the caller, who owns it. For Deleted it is the final state, or the last
+// stored one where that is not known.
+func (e Event[T]) New() (T, error) { return e.read(e.Object()) }
+
+// Old returns the value before the change, decoded for the caller, who owns it; [ErrNoValue] for Added.
+func (e Event[T]) Old() (T, error) {
+	if e.change.Old == nil {
+		var zero T
+		return zero, fmt.Errorf("%s %s: %w", e.Type, e.Key, ErrNoValue)
+	}
+	return e.read(e.change.Old)
+}
+
+func (e Event[T]) read(obj *object.Object) (T, error) {
+	v, err := decode[T](obj)
+	if err != nil && e.failed != nil {
+		e.failed(obj, err)
+	}
+	return v, err
+}
+
+// Handler receives the events of a subscription, one at a time and in order, on the subscription's own goroutine. A slow
+// one delays nobody else. The context ends with the subscription or the informer's Run, which waits for Handle to return.
+type Handler[T any] interface {
+	Handle(ctx context.Context, e Event[T])
+}
+
+// HandlerFunc is a function as a [Handler].
+type HandlerFunc[T any] func(ctx context.Context, e Event[T])
+
+// Handle calls f.
+func (f HandlerFunc[T]) Handle(ctx context.Context, e Event[T]) { f(ctx, e) }
+
+// Funcs is a [Handler] made of a function per type of event; nil ones are skipped. Sync events go to Resynced, or to
+// Updated where that is nil.
+type Funcs[T any] struct {
+	Added, Updated, Deleted, Resynced func(ctx context.Context, e Event[T])
+}
+
+// Handle calls the function for the event's type.
+func (f Funcs[T]) Handle(ctx context.Context, e Event[T]) {
+	call := f.Updated
+	switch e.Type {
+	case Added:
+		call = f.Added
+	case Deleted:
+		call = f.Deleted
+	case Sync:
+		if f.Resynced != nil {
+			call = f.Resynced
+		}
+	}
+	if call != nil {
+		call(ctx, e)
+	}
+}
+
+// decode returns the private value of obj as a T.
+func decode[T any](obj *object.Object) (T, error) { return as[T](obj, (*object.Object).Decode) }
+
+// view returns the shared value of obj as a T.
+func view[T any](obj *object.Object) (T, error) { return as[T](obj, (*object.Object).View) }
+
+func as[T any](obj *object.Object, read func(*object.Object) (any, error)) (T, error) {
+	var zero T
+	if o, ok := any(obj).(T); ok {
+		return o, nil // an informer of *object.Object: the encoded form is the value
+	}
+	v, err := read(obj)
+	if err != nil {
+		return zero, err
+	}
+	t, ok := v.(T)
+	if !ok {
+		return zero, fmt.Errorf("%s: the codec makes %T, not %T", obj.Key, v, zero)
+	}
+	return t, nil
+}

@@ -1,0 +1,91 @@
+package tarn
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
+	"github.com/tarn-dev/tarn/wire"
+)
+
+// pathReader returns the values that a path leads to in an object.
+type pathReader func(*object.Object) ([]string, error)
+
+// pathsOf returns what compiles paths for objects of type t: against the type's tags where it is a struct, so that a
+// wrong path is an error, else for JSON.
+func pathsOf(t reflect.Type) func(string) (pathReader, error) {
+	untyped := t == reflect.TypeFor[*unstructured.Unstructured]() || t == reflect.TypeFor[*object.Object]() ||
+		t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct
+	return func(path string) (pathReader, error) {
+		var p *wire.Path
+		var err error
+		if untyped {
+			p, err = wire.CompileJSONPath(path)
+		} else {
+			p, err = wire.CompilePath(t.Elem(), path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return func(o *object.Object) ([]string, error) { return readPath(p, o) }, nil
+	}
+}
+
+// readPath reads a path from the encoded bytes; from the value where there are none, or where they hold what only the
+// full decoder can judge.
+func readPath(p *wire.Path, o *object.Object) ([]string, error) {
+	if o.Encoding != object.None {
+		values, err := p.Strings(o.Encoding, o.Raw)
+		if !errors.Is(err, wire.ErrUnusual) {
+			return values, err
+		}
+	}
+	v, err := o.View()
+	if err != nil {
+		return nil, err
+	}
+	return p.FromValue(v)
+}
+
+// indexers returns the index functions by the names they have in the mirror, and those names by the user's.
+func (c *config) indexers(t reflect.Type) (names map[string]string, indexers store.Indexers, err error) {
+	names, indexers = map[string]string{}, store.Indexers{}
+	compile := pathsOf(t)
+	for _, ix := range c.indexes {
+		if ix.name == "" {
+			return nil, nil, errors.New("an index has no name")
+		}
+		if _, ok := names[ix.name]; ok {
+			return nil, nil, fmt.Errorf("index %q: %w", ix.name, store.ErrIndexExists)
+		}
+		var internal string
+		var fn store.IndexFunc
+		switch {
+		case ix.fn != nil:
+			if err := ix.fn.fits(t); err != nil {
+				return nil, nil, err
+			}
+			internal, fn = fmt.Sprintf("func %d %s", indexCount.Add(1), ix.name), ix.fn.index
+		case ix.label != "":
+			label := ix.label
+			internal, fn = "label "+label, func(o *object.Object) ([]string, error) {
+				if v, ok := o.Labels.Lookup(label); ok {
+					return []string{v}, nil
+				}
+				return nil, nil
+			}
+		default:
+			read, err := compile(ix.path)
+			if err != nil {
+				return nil, nil, fmt.Errorf("index %q: %w", ix.name, err)
+			}
+			internal, fn = "path "+ix.path, store.IndexFunc(read)
+		}
+		names[ix.name], indexers[internal] = internal, fn
+	}
+	return names, indexers, nil
+}

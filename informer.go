@@ -1,0 +1,360 @@
+package tarn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/tarn-dev/tarn/internal/mirror"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/reflector"
+	"github.com/tarn-dev/tarn/source"
+	"github.com/tarn-dev/tarn/source/kube"
+	"github.com/tarn-dev/tarn/store"
+)
+
+// ErrRunning is returned by [Informer.Run] while it runs already.
+var ErrRunning = errors.New("the informer runs already")
+
+// Informer keeps a local, indexed copy of a collection in step with its source and delivers every change to its
+// subscriptions. T is what its objects decode into: a pointer to a type of the Kubernetes API or to any struct with JSON
+// tags, *unstructured.Unstructured, *metav1.PartialObjectMetadata (the server then sends metadata only), or
+// *object.Object for the encoded form. All methods may be called concurrently, before, during and after Run.
+type Informer[T any] struct {
+	name    string
+	mirror  *mirror.Mirror
+	indexes map[string]string // the user's name of an index: the mirror's
+	logger  *slog.Logger
+	metrics Metrics
+	onError func(error)
+	group   schema.GroupResource
+	paths   sync.Map // of pathReader by path
+
+	mu       sync.Mutex
+	runCtx   context.Context // nil while not running, or about to end
+	active   bool            // Run has been called and has not returned
+	done     sync.WaitGroup  // the subscriptions of this run
+	subs     []*Subscription
+	numbered int           // subscriptions ever
+	tick     time.Duration // the grid of resync periods; 0 = nobody asked
+	fixed    bool          // the informer has started, so tick stays
+}
+
+// For returns an informer of hub's server for the collection that T's type, or the option [Resource], names. It sends
+// nothing: Run does. Errors are mistakes in the options: a path that T does not have, a function of another type.
+func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
+	var c config
+	for _, o := range options {
+		o(&c)
+	}
+	t := reflect.TypeFor[T]()
+	req, expected, err := request(hub, t, &c)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	var sources []source.ListerWatcher
+	namespaces := slices.Compact(slices.Sorted(slices.Values(c.namespaces)))
+	if len(namespaces) == 0 || slices.Contains(namespaces, "") {
+		namespaces = []string{""}
+	}
+	for _, ns := range namespaces {
+		req.Namespace = ns
+		src, err := hub.client.Source(req)
+		if err != nil {
+			return nil, fmt.Errorf("informer of %s: %w", t, err)
+		}
+		sources = append(sources, src)
+	}
+	c.resource, c.namespaces = req.Resource, namespaces
+	key := c.shared(t)
+	if c.name == "" {
+		c.name = describe(sources, namespaces)
+	}
+	c.name = hub.name(c.name)
+	if c.logger == nil {
+		c.logger = hub.logger
+	}
+	if c.metrics == nil {
+		c.metrics = hub.metrics
+	}
+	inf, err := newInformer[T](&c, func() (*mirror.Mirror, error) {
+		return hub.mirror(key, func() (*mirror.Mirror, error) {
+			return newMirror(&c, t, sources, namespaces, expected)
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	inf.group = guessResource(expected, req.Resource.String())
+	return inf, nil
+}
+
+// New returns an informer of any source. The options that say what to read (Resource, Namespace, Labels, Fields) do not
+// apply: the source does. codec makes T; the source's objects may carry it, or one that makes the same.
+func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option) (*Informer[T], error) {
+	c := config{logger: slog.Default()}
+	for _, o := range options {
+		o(&c)
+	}
+	t := reflect.TypeFor[T]()
+	if c.named || len(c.namespaces) > 0 || c.labels != "" || c.fields != "" {
+		return nil, fmt.Errorf("informer of %s: Resource, Namespace, Labels and Fields are for informers of a hub; here the source says what is read", t)
+	}
+	sources := []source.ListerWatcher{withCodec{src, codec}}
+	if c.name == "" {
+		c.name = cmp.Or(describe(sources, []string{""}), "informer of "+t.String())
+	}
+	inf, err := newInformer[T](&c, func() (*mirror.Mirror, error) {
+		return newMirror(&c, t, sources, []string{""}, nil)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	return inf, nil
+}
+
+func newInformer[T any](c *config, build func() (*mirror.Mirror, error)) (*Informer[T], error) {
+	t := reflect.TypeFor[T]()
+	indexes, indexers, err := c.indexers(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []*function{c.keep, c.transform} {
+		if f != nil {
+			if err := f.fits(t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m, err := build()
+	if err != nil {
+		return nil, err
+	}
+	for name, fn := range indexers {
+		// Indexes by path and label are the same whoever adds them; the others have names of their own.
+		if err := m.AddIndexers(store.Indexers{name: fn}); err != nil && !errors.Is(err, store.ErrIndexExists) {
+			return nil, err
+		}
+	}
+	return &Informer[T]{
+		name: c.name, mirror: m, indexes: indexes, logger: c.logger, metrics: c.metrics, onError: c.onError,
+	}, nil
+}
+
+// request says what to ask the server for, for objects of type t, and of which kinds they may be.
+func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []schema.GroupVersionKind, err error) {
+	req = kube.Request{Resource: c.resource, LabelSelector: c.labels, FieldSelector: c.fields, Codec: c.codec}
+	needsResource := func(why string) error {
+		if c.named {
+			return nil
+		}
+		return fmt.Errorf("%s: name the collection, for example with tarn.Resource(\"deployments.apps\")", why)
+	}
+	switch {
+	case t == reflect.TypeFor[*unstructured.Unstructured](), t == reflect.TypeFor[*object.Object]():
+		return req, nil, needsResource("the type does not say what to read")
+	case t == reflect.TypeFor[*metav1.PartialObjectMetadata]():
+		req.MetadataOnly = true
+		return req, nil, needsResource("the type does not say what to read")
+	case t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct:
+		if req.Codec == nil {
+			return req, nil, fmt.Errorf("not a pointer to a struct: give tarn.Codec")
+		}
+		return req, nil, needsResource("the type does not say what to read")
+	}
+	example := reflect.New(t.Elem()).Interface()
+	if o, ok := example.(runtime.Object); ok {
+		if kinds, _, err := hub.scheme.ObjectKinds(o); err == nil {
+			expected = kinds
+			if !c.named {
+				req.Resource = kube.Type(hub.scheme, o)
+			}
+		}
+	}
+	if expected == nil {
+		if err := needsResource("the type is not in the hub's scheme (see tarn.WithScheme)"); err != nil {
+			return req, nil, err
+		}
+	}
+	if req.Codec == nil {
+		req.Codec, err = kube.CodecFor(example)
+	}
+	return req, expected, err
+}
+
+func describe(sources []source.ListerWatcher, namespaces []string) string {
+	if len(sources) == 1 {
+		return source.Describe(sources[0])
+	}
+	return fmt.Sprintf("%s and %d more namespaces", source.Describe(sources[0]), len(namespaces)-1)
+}
+
+// newMirror returns a mirror with a scope for each source.
+func newMirror(c *config, t reflect.Type, sources []source.ListerWatcher, namespaces []string, expected []schema.GroupVersionKind) (*mirror.Mirror, error) {
+	report := func(err error) {
+		if c.onError != nil {
+			c.onError(err)
+		}
+	}
+	o := mirror.Options{Layout: c.layout, OnFailure: func(f mirror.Failure) {
+		c.logger.Warn("object failed; it is kept and marked", "informer", c.name, "key", f.Key, "version", f.Version, "err", f.Err)
+		report(f.Err)
+	}}
+	if c.keep != nil {
+		o.Keep = c.keep.keep
+	}
+	if c.transform != nil {
+		o.Transform = c.transform.apply
+	}
+	m := mirror.New(o)
+	for i, src := range sources {
+		name := c.name
+		if len(sources) > 1 {
+			name = source.Describe(src)
+		}
+		opts := reflector.Options{
+			Name: name, PageSize: c.reflector.pageSize, MinWatchTimeout: c.reflector.watchTimeout,
+			IdleSlack: c.reflector.idleSlack, InternalErrorRetry: c.reflector.retry, Backoff: c.reflector.backoff,
+			Logger: c.logger, ErrorHandler: func(_ string, _ int, err error) { report(err) },
+		}
+		if len(expected) == 1 {
+			opts.Expected = expected[0]
+		}
+		if c.reflector.noStreaming {
+			opts.StreamingList = reflector.StreamingOff
+		}
+		if c.metrics != nil {
+			opts.Metrics = reflectorMetrics{c.name, c.metrics}
+		}
+		m.AddScope(namespaces[i], func(sink reflector.Sink) *reflector.Reflector { return reflector.New(src, sink, opts) })
+	}
+	return m, nil
+}
+
+// Name returns the informer's name.
+func (i *Informer[T]) Name() string { return i.name }
+
+// Run keeps the informer in step and delivers to its subscriptions until ctx ends; then it waits for the handlers that
+// are running, and returns nil with no goroutine left. It may be called again after it returned: what is stored is kept
+// and brought up to date, and subscriptions go on from where they were. While it runs, it returns [ErrRunning].
+func (i *Informer[T]) Run(ctx context.Context) error {
+	i.mu.Lock()
+	if i.active {
+		i.mu.Unlock()
+		return fmt.Errorf("%s: %w", i.name, ErrRunning)
+	}
+	i.active, i.fixed, i.runCtx = true, true, ctx
+	for _, s := range i.subs {
+		i.startLocked(s)
+	}
+	i.mu.Unlock()
+	if i.metrics != nil {
+		detach := i.metrics.Attach(i.name, i.Status)
+		defer detach()
+	}
+	release := i.mirror.Acquire()
+	<-ctx.Done()
+	i.mu.Lock()
+	i.runCtx = nil
+	i.mu.Unlock()
+	i.done.Wait()
+	release()
+	i.mu.Lock()
+	i.active = false
+	i.mu.Unlock()
+	return nil
+}
+
+func (i *Informer[T]) startLocked(s *Subscription) {
+	ctx := i.runCtx
+	i.done.Go(func() { s.core.Run(ctx) })
+}
+
+// HasSynced reports whether the whole collection has been stored since Run was called. Handlers may still be behind:
+// see [Subscription.Synced].
+func (i *Informer[T]) HasSynced() bool { return i.mirror.HasSynced() }
+
+// Synced returns a channel that closes when [Informer.HasSynced] turns true. Each Run has its own.
+func (i *Informer[T]) Synced() <-chan struct{} { return i.mirror.Synced() }
+
+// WaitSynced returns nil as soon as the whole collection has been stored. If ctx ends before, the error says in one line
+// what the informer is waiting for and why: a missing right, a resource that does not exist (yet), a server that does not
+// answer. All of those it recovers from by itself, so waiting again is right.
+func (i *Informer[T]) WaitSynced(ctx context.Context) error {
+	select {
+	case <-i.mirror.Synced():
+		return nil
+	default:
+	}
+	select {
+	case <-i.mirror.Synced():
+		return nil
+	case <-ctx.Done():
+	}
+	i.mu.Lock()
+	active := i.active
+	i.mu.Unlock()
+	why := i.mirror.WhyNotSynced()
+	switch {
+	case !active:
+		why = errors.New("it does not run: call Run")
+	case why == nil:
+		return nil // it synced just now
+	}
+	return &NotSyncedError{Informer: i.name, Why: why, Cause: context.Cause(ctx)}
+}
+
+// NotSyncedError says why an informer is not synced. It wraps both Why and Cause.
+type NotSyncedError struct {
+	// Informer is the informer's name.
+	Informer string
+	// Why is what it is waiting for, with the reason of the last failure if there was one.
+	Why error
+	// Cause is why the waiting ended.
+	Cause error
+}
+
+// Error is one line.
+func (e *NotSyncedError) Error() string {
+	text := e.Why.Error()
+	if !strings.HasPrefix(text, e.Informer) {
+		text = e.Informer + ": " + text
+	}
+	return fmt.Sprintf("not synced: %s (%v)", text, e.Cause)
+}
+
+// Unwrap returns Why and Cause.
+func (e *NotSyncedError) Unwrap() []error { return []error{e.Why, e.Cause} }
+
+// WaitSynced waits for several informers at once: it returns nil as soon as all are synced, else the errors of those that
+// are not.
+func WaitSynced(ctx context.Context, informers ...interface{ WaitSynced(context.Context) error }) error {
+	var errs []error
+	for _, i := range informers {
+		if err := i.WaitSynced(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// valueType is the type that the objects decode into.
+func (*Informer[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
+
+// failed marks an object that does not decode.
+func (i *Informer[T]) failed(obj *object.Object, err error) { i.mirror.Fail(obj, err) }
+
+var indexCount atomic.Uint64

@@ -1,0 +1,207 @@
+// Package mirror is the middle of the path of an object: it applies what a reflector brings to a store, keeps the log of
+// changes that goes with each published state, and feeds the subscriptions.
+//
+// Every commit publishes a snapshot and a place in the log together, so that a late subscriber walks the one and goes on
+// from the other with no gap and no repetition. One lock, commit, orders all writers. No user code runs under it: index
+// functions, predicates and transforms run before, handlers on goroutines of their own.
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
+)
+
+// Options configures a [Mirror]; the zero value is the default.
+type Options struct {
+	Layout   store.Layout
+	Indexers store.Indexers
+	// Keep says whether an object is kept at all. Nil = all are. It may return an error or panic: then the object is kept
+	// and marked.
+	Keep func(*object.Object) (bool, error)
+	// Transform replaces each object on arrival. Nil = none. Where it fails the object is kept as it came, and marked.
+	Transform func(*object.Object) (*object.Object, error)
+	// OnFailure hears of each object that failed, once per version.
+	OnFailure func(Failure)
+}
+
+// Mirror is a store that is kept in step with a source, and its subscriptions. Its methods may be called concurrently.
+type Mirror struct {
+	options  Options
+	store    *store.Store
+	failures failures
+	bytes    atomic.Int64
+
+	commit sync.Mutex // held by who writes, over the publication and the announcement
+	tail   *node      // under commit
+	subs   map[*Subscription]struct{}
+
+	life   sync.Mutex // held while the mirror starts and stops
+	users  int
+	stop   context.CancelFunc
+	group  sync.WaitGroup
+	runCtx context.Context
+
+	mu        sync.Mutex // guards what follows; innermost
+	scopes    []*Scope
+	nextScope store.Scope
+	synced    chan struct{}
+	syncedSeq uint64
+	isSynced  bool
+}
+
+// New returns an empty mirror without scopes.
+func New(options Options) *Mirror {
+	m := &Mirror{options: options, tail: &node{}, subs: map[*Subscription]struct{}{}, synced: make(chan struct{})}
+	m.failures.report = options.OnFailure
+	m.store = store.New(store.Options{Layout: options.Layout, Indexers: options.Indexers, OnError: m.failures.note})
+	// The first state has its place in the log like every other.
+	_ = m.store.Write(nil, func(tx *store.Txn) error { tx.Attach(m.tail); return nil })
+	return m
+}
+
+// state is a published snapshot and the place in the log that belongs to it.
+type state struct {
+	snapshot store.Snapshot
+	tail     *node
+}
+
+func (m *Mirror) current() state {
+	s := m.store.Snapshot()
+	return state{s, s.Attached().(*node)}
+}
+
+// Snapshot returns the published state.
+func (m *Mirror) Snapshot() store.Snapshot { return m.store.Snapshot() }
+
+// Layout returns how objects are kept.
+func (m *Mirror) Layout() store.Layout { return m.options.Layout }
+
+// Bytes returns the size of what is stored, in encoded form.
+func (m *Mirror) Bytes() int64 { return m.bytes.Load() }
+
+// weigh keeps count of the bytes.
+func (m *Mirror) weigh(c *Change) {
+	if c.Old != nil {
+		m.bytes.Add(-int64(c.Old.Size()))
+	}
+	if c.New != nil && c.Kind != Deleted {
+		m.bytes.Add(int64(c.New.Size()))
+	}
+}
+
+// AddIndexers adds indexes; what is stored already appears in them.
+func (m *Mirror) AddIndexers(indexers store.Indexers) error { return m.store.AddIndexers(indexers) }
+
+// Failures returns the objects that are stored and marked, by key.
+func (m *Mirror) Failures() map[string]Failure { return m.failures.all() }
+
+// Fail marks the stored version of an object as failed, because reading it did.
+func (m *Mirror) Fail(obj *object.Object, err error) { m.failures.note(obj, err) }
+
+// publish runs write, which commits to the store and returns the changes, and announces them: the store first, then the
+// log. The transaction must attach m.tail's successor by calling end with the changes.
+func (m *Mirror) publish(write func(end func(tx *store.Txn, changes []Change)) error) error {
+	m.commit.Lock()
+	defer m.commit.Unlock()
+	var next *node
+	var changes []Change
+	err := write(func(tx *store.Txn, c []Change) {
+		if changes = c; len(c) > 0 {
+			next = m.tail.after(c)
+			tx.Attach(next)
+		}
+	})
+	if err != nil || next == nil {
+		return err
+	}
+	for i := range changes {
+		m.weigh(&changes[i])
+	}
+	m.tail.fill(changes, next)
+	m.tail = next
+	m.failures.forget(changes)
+	for s := range m.subs {
+		s.published(next)
+	}
+	return nil
+}
+
+// Subscribe adds a subscription. What is stored already is handed to it first, as initial adds. It delivers while run by
+// [Subscription.Run].
+func (m *Mirror) Subscribe(options SubscriptionOptions, deliver func(context.Context, Change)) *Subscription {
+	if options.MaxEntries <= 0 {
+		options.MaxEntries = DefaultMaxEntries
+	}
+	if options.MaxBytes <= 0 {
+		options.MaxBytes = DefaultMaxBytes
+	}
+	s := &Subscription{m: m, options: options, deliver: deliver, wake: make(chan struct{}, 1), synced: make(chan struct{})}
+	m.commit.Lock()
+	defer m.commit.Unlock()
+	now := m.current()
+	if s.at = now.tail; now.snapshot.Len() > 0 {
+		s.walk = &walk{snapshot: now.snapshot}
+	}
+	m.subs[s] = struct{}{}
+	return s
+}
+
+func (m *Mirror) unsubscribe(s *Subscription) {
+	m.commit.Lock()
+	delete(m.subs, s)
+	m.commit.Unlock()
+}
+
+// receive applies the predicate and the transform to an object on its way in.
+func (m *Mirror) receive(obj *object.Object) (received *object.Object, keep bool) {
+	if obj.Err != nil { // the source could not read it
+		m.failures.note(obj, obj.Err)
+		return obj, true
+	}
+	if m.options.Keep == nil && m.options.Transform == nil {
+		return obj, true
+	}
+	keep, err := Call(func() (bool, error) {
+		if m.options.Keep == nil {
+			return true, nil
+		}
+		return m.options.Keep(obj)
+	})
+	if err != nil {
+		return m.mark(obj, fmt.Errorf("predicate: %w", err)), true
+	}
+	if !keep || m.options.Transform == nil {
+		return obj, keep
+	}
+	received, err = Call(func() (*object.Object, error) { return m.options.Transform(obj) })
+	if err != nil {
+		return m.mark(obj, fmt.Errorf("transform: %w", err)), true
+	}
+	return received, true
+}
+
+func (m *Mirror) mark(obj *object.Object, err error) *object.Object {
+	marked := *obj
+	marked.Err = fmt.Errorf("%s: %w", obj.Key, err)
+	m.failures.note(&marked, marked.Err)
+	return &marked
+}
+
+// ErrPanic is what a panic of a predicate, a transform or a handler is reported as.
+var ErrPanic = errors.New("panic")
+
+// Call runs a function of the user's and turns its panic into an error that wraps [ErrPanic].
+func Call[T any](f func() (T, error)) (result T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", ErrPanic, v)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,157 @@
+package mirror
+
+import (
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/reflector"
+	"github.com/tarn-dev/tarn/store"
+)
+
+// sink is where the reflector of one scope delivers. It collects what the reflector brings until Flush, so that what the
+// socket already held is published as one change. It is used by the reflector's goroutine only.
+type sink struct {
+	m       *Mirror
+	scope   *Scope
+	pending []arrival
+	version string // of the last arrival, or bookmark
+}
+
+// arrival is an object on its way into the store: prepared, or its deletion.
+type arrival struct {
+	prepared *store.Prepared
+	deleted  *object.Object // the final state
+}
+
+// flushAt bounds what waits for a Flush.
+const flushAt = 512
+
+func (s *sink) Add(obj *object.Object) error { return s.put(obj, obj.Version) }
+
+func (s *sink) Update(obj *object.Object) error { return s.put(obj, obj.Version) }
+
+func (s *sink) Delete(obj *object.Object) error {
+	return s.arrive(arrival{deleted: obj}, obj.Version)
+}
+
+func (s *sink) put(obj *object.Object, version string) error {
+	received, keep := s.m.receive(obj)
+	if !keep { // as if it were gone
+		return s.arrive(arrival{deleted: obj}, version)
+	}
+	p, err := s.m.store.Prepare(received)
+	if err != nil {
+		return err
+	}
+	return s.arrive(arrival{prepared: p}, version)
+}
+
+func (s *sink) arrive(a arrival, version string) error {
+	s.pending = append(s.pending, a)
+	if version != "" {
+		s.version = version
+	}
+	if len(s.pending) >= flushAt {
+		return s.Flush()
+	}
+	return nil
+}
+
+// Bookmark implements reflector.Bookmarker.
+func (s *sink) Bookmark(version string) error {
+	s.version = version
+	return nil
+}
+
+// Flush publishes what has come since the last one.
+func (s *sink) Flush() error {
+	if len(s.pending) == 0 && s.version == "" {
+		return nil
+	}
+	pending, version := s.pending, s.version
+	s.pending, s.version = nil, ""
+	return s.m.apply(s.scope, pending, version)
+}
+
+func (s *sink) Resync() error { return nil } // each subscription does its own
+
+func (s *sink) Replace(list []*object.Object, version string) error {
+	stage := s.Stage(false)
+	for _, obj := range list {
+		if err := stage.Add(obj); err != nil {
+			stage.Abort()
+			return err
+		}
+	}
+	return stage.Commit(version, false)
+}
+
+// Stage implements reflector.Stager.
+func (s *sink) Stage(suspect bool) reflector.Stage {
+	st := &stage{sink: s, listed: s.m.store.Stage(s.scope.id, suspect)}
+	// The very first list may be seen while it arrives: the scope is not synced yet, and nothing of it waits twice.
+	st.early = !s.scope.everSynced && !suspect
+	return st
+}
+
+// apply commits a batch of watch events.
+func (m *Mirror) apply(scope *Scope, pending []arrival, version string) error {
+	batch := make([]*store.Prepared, 0, len(pending))
+	for _, a := range pending {
+		if a.prepared != nil {
+			batch = append(batch, a.prepared)
+		}
+	}
+	initial := !m.scopeSynced(scope)
+	return m.publish(func(end func(*store.Txn, []Change)) error {
+		return m.store.Write(batch, func(tx *store.Txn) error {
+			changes := make([]Change, 0, len(pending))
+			for _, a := range pending {
+				changes = a.apply(tx, scope.id, initial, changes)
+			}
+			if version != "" {
+				tx.SetVersion(scope.id, version)
+			}
+			end(tx, changes)
+			return nil
+		})
+	})
+}
+
+func (a arrival) apply(tx *store.Txn, scope store.Scope, initial bool, changes []Change) []Change {
+	if a.prepared == nil {
+		old := tx.Get(a.deleted.Key).Object()
+		if old == nil || isOlder(a.deleted, old) {
+			return changes
+		}
+		tx.Delete(old.Key)
+		return append(changes, Change{Kind: Deleted, Old: old, New: a.deleted})
+	}
+	old, obj := tx.Get(a.prepared.Key()).Object(), a.prepared.Object()
+	if old != nil && (isOlder(obj, old) || isSame(obj, old)) {
+		return changes
+	}
+	tx.Put(a.prepared, scope)
+	return appendChange(changes, old, obj, initial)
+}
+
+// isSame reports whether obj is the version that is stored: a reconnect repeats what was seen. Without a version nothing
+// can be told, and what failed before is taken again.
+func isSame(obj, old *object.Object) bool {
+	return obj.Version != "" && obj.Version == old.Version && obj.UID == old.UID && (old.Err == nil) == (obj.Err == nil)
+}
+
+// isOlder reports whether obj is known to be older than what is stored.
+func isOlder(obj, old *object.Object) bool {
+	order, ok := object.CompareVersions(obj.Version, old.Version)
+	return ok && order < 0
+}
+
+// appendChange notes that obj took the place of old. Another uid is another object: the old one is gone, how is not known.
+func appendChange(changes []Change, old, obj *object.Object, initial bool) []Change {
+	switch {
+	case old == nil:
+		return append(changes, Change{Kind: Added, Initial: initial, New: obj})
+	case old.UID != obj.UID:
+		return append(changes, Change{Kind: Deleted, Old: old}, Change{Kind: Added, Initial: initial, New: obj})
+	}
+	return append(changes, Change{Kind: Updated, Old: old, New: obj})
+}
