@@ -79,6 +79,12 @@ func apply(s *store.Store, d controller.Delta) error {
 
 func keys(s *store.Store) []string { k := s.ListKeys(); slices.Sort(k); return k }
 
+// pass lets fake time pass, and all that happens meanwhile.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // start runs a controller until the function that it returns is called, which waits for the end.
 func start(t *testing.T, c *controller.Controller) (stop func()) {
 	t.Helper()
@@ -204,10 +210,10 @@ func TestController_Resync(t *testing.T) {
 			Reflector: reflector.Options{ResyncPeriod: time.Minute, ShouldResync: func() bool { return should }},
 		})
 		stop := start(t, c)
-		time.Sleep(150 * time.Second) // fake time, as below
+		pass(150 * time.Second)
 		equal(t, "syncs while ShouldResync says no", syncs, 0)
 		should = true
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		equal(t, "syncs", syncs, 2)
 		stop()
 	})
@@ -227,7 +233,7 @@ func TestController_Error(t *testing.T) {
 			ErrorHandler: func(key string, err error) { log = append(log, key+": "+err.Error()) },
 		})
 		stop := start(t, c)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		equal(t, "processed", log, []string{"a", "a: boom", "b", "b: boom"})
 		if !c.HasSynced() {
 			t.Fatal("not synced")
@@ -264,15 +270,15 @@ func TestController_RetryOnError(t *testing.T) {
 			ErrorHandler: func(key string, err error) { log = append(log, key+": "+err.Error()) },
 		})
 		stop := start(t, c)
-		time.Sleep(150 * time.Millisecond)
+		pass(150 * time.Millisecond)
 		src.Update(newGadget("a", 2)) // while the second wait runs
 		src.Update(newGadget("b", 2))
-		time.Sleep(850 * time.Millisecond)
+		pass(800 * time.Millisecond)
 		if c.HasSynced() {
 			t.Fatal("synced while the first item is being retried")
 		}
 		fail = false
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		equal(t, "processed", strings.Join(log, "\n"), strings.Join([]string{
 			"0s Replaced a@2", "a: boom",
 			"0s Replaced b@3",
@@ -305,7 +311,7 @@ func TestController_RetryOnError_AllApplied(t *testing.T) {
 			RetryBackoff: func(int) time.Duration { return time.Second },
 		})
 		stop := start(t, c)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		equal(t, "calls", n, 1)
 		stop()
 	})

@@ -70,9 +70,9 @@ func TestNewInformer_Events(t *testing.T) {
 		src.Disconnect(errors.New("broken"))
 		src.Delete("c")
 		src.Expire()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		equal(t, "relist", r.told(), "update a@5 from 5, stored@5\ndelete c@4 true, not stored")
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		equal(t, "resync", r.told(), "update a@5 from 5, stored@5")
 		stop()
 		equal(t, "stored", keys(s), []string{"a"})
@@ -157,7 +157,7 @@ func TestNewInformer_Transform(t *testing.T) {
 			ErrorHandler: func(key string, err error) { reported = append(reported, key+": "+err.Error()) },
 		})
 		stop := start(t, c)
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		good, _ := s.GetByKey("good")
 		bad, _ := s.GetByKey("bad")
 		if !strings.HasSuffix(good.UID, "+") || strings.HasSuffix(good.UID, "++") || good.Err != nil || bad.Err == nil {

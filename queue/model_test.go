@@ -247,7 +247,7 @@ func random(t *testing.T, r *rand.Rand, q *queue.DeltaFIFO[pod], m *model, versi
 func TestDeltaFIFO_Model(t *testing.T) {
 	// Random sequences of calls, from outside and while process runs, give what a plain model of the semantics gives: the
 	// items popped and their order, what is pending, the initial list and HasSynced.
-	for seed := range uint64(1000) {
+	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s, m := newStore(), newModel()
 		for i := range r.IntN(4) {
