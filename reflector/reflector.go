@@ -141,7 +141,7 @@ func (r *Reflector) wait(ctx context.Context, err error) error {
 			return ctx.Err()
 		case <-timer.C:
 			return nil
-		case <-make(chan time.Time):
+		case <-r.resync:
 			if err := r.doResync(); err != nil {
 				return err
 			}
