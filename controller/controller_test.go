@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,7 +196,8 @@ func TestController_Resync(t *testing.T) {
 	// Every resync period, what is known is processed again, if ShouldResync says yes.
 	synctest.Test(t, func(t *testing.T) {
 		s := store.New(store.Options{})
-		should, syncs := false, 0
+		var should atomic.Bool
+		syncs := 0
 		c := controller.New(controller.Config{
 			Queue: newQueue(s), ListerWatcher: newSource("a"),
 			Process: func(ds controller.Deltas, _ bool) error {
@@ -207,12 +209,12 @@ func TestController_Resync(t *testing.T) {
 				}
 				return nil
 			},
-			Reflector: reflector.Options{ResyncPeriod: time.Minute, ShouldResync: func() bool { return should }},
+			Reflector: reflector.Options{ResyncPeriod: time.Minute, ShouldResync: should.Load},
 		})
 		stop := start(t, c)
 		pass(150 * time.Second)
 		equal(t, "syncs while ShouldResync says no", syncs, 0)
-		should = true
+		should.Store(true)
 		pass(2 * time.Minute)
 		equal(t, "syncs", syncs, 2)
 		stop()
@@ -248,7 +250,8 @@ func TestController_RetryOnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newSource("a", "b")
 		began := time.Now()
-		fail := true
+		var fail atomic.Bool
+		fail.Store(true)
 		var log []string
 		c := controller.New(controller.Config{
 			Queue: newQueue(store.New(store.Options{})), ListerWatcher: src,
@@ -259,7 +262,7 @@ func TestController_RetryOnError(t *testing.T) {
 				}
 				log = append(log, fmt.Sprint(time.Since(began), " ", strings.Join(what, ", ")))
 				switch {
-				case ds.Newest().Key != "a" || !fail:
+				case ds.Newest().Key != "a" || !fail.Load():
 					return nil
 				case len(ds) > 1: // the first is applied, the second fails
 					return queue.ErrRequeue{Err: errors.New("boom"), Applied: 1}
@@ -277,7 +280,7 @@ func TestController_RetryOnError(t *testing.T) {
 		if c.HasSynced() {
 			t.Fatal("synced while the first item is being retried")
 		}
-		fail = false
+		fail.Store(false)
 		pass(time.Hour)
 		equal(t, "processed", strings.Join(log, "\n"), strings.Join([]string{
 			"0s Replaced a@2", "a: boom",

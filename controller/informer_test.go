@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,14 @@ import (
 // recorder writes down what a handler is told, and what the store holds of the key then.
 type recorder struct {
 	store *store.Store
+	mu    sync.Mutex
 	log   []string
+}
+
+func (r *recorder) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, fmt.Sprintf(format, args...))
 }
 
 func (r *recorder) stored(key string) string {
@@ -30,20 +38,22 @@ func (r *recorder) stored(key string) string {
 }
 
 func (r *recorder) OnAdd(o *object.Object, initial bool) {
-	r.log = append(r.log, fmt.Sprintf("add %s@%s %v, %s", o.Key, o.Version, initial, r.stored(o.Key)))
+	r.note("add %s@%s %v, %s", o.Key, o.Version, initial, r.stored(o.Key))
 }
 
 func (r *recorder) OnUpdate(old, o *object.Object) {
-	r.log = append(r.log, fmt.Sprintf("update %s@%s from %s, %s", o.Key, o.Version, old.Version, r.stored(o.Key)))
+	r.note("update %s@%s from %s, %s", o.Key, o.Version, old.Version, r.stored(o.Key))
 }
 
 func (r *recorder) OnDelete(d controller.Delta) {
-	r.log = append(r.log, fmt.Sprintf("delete %s@%s %v, %s", d.Key, d.Object.Version, d.FinalStateUnknown, r.stored(d.Key)))
+	r.note("delete %s@%s %v, %s", d.Key, d.Object.Version, d.FinalStateUnknown, r.stored(d.Key))
 }
 
 // told returns what was told since it was last called.
 func (r *recorder) told() string {
 	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	s := strings.Join(r.log, "\n")
 	r.log = nil
 	return s
