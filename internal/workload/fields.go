@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -46,11 +45,14 @@ func (f *fields) openItem(field, value string) {
 	f.b = append(f.b, `\"}":{".":{},`...)
 }
 
-// keys are the owned entries of a map, but for those that skip names.
+// keys are the entries of a map that are owned; a nil owned is all of them.
 func (f *fields) keys(field string, m map[string]string, owned func(key string) bool) {
-	names := slices.Collect(maps.Keys(m))
-	if owned != nil {
-		names = slices.DeleteFunc(names, func(k string) bool { return !owned(k) })
+	var buffer [24]string // on the stack: this runs several times for every pod
+	names := buffer[:0]
+	for k := range m {
+		if owned == nil || owned(k) {
+			names = append(names, k)
+		}
 	}
 	if len(names) == 0 {
 		return

@@ -21,7 +21,7 @@ func (b *podBuilder) managedFields(p *corev1.Pod) []metav1.ManagedFieldsEntry {
 	r := rng(mix(b.w.seed, 0x3f1e))
 	network := r.chance(0.7)
 	entries := make([]metav1.ManagedFieldsEntry, 0, 4)
-	f := newFields(4096)
+	f := newFields(3072)
 	f.open("metadata")
 	f.keys("annotations", p.Annotations, func(k string) bool {
 		return k != handoverAnnotation && k != changedAnnotation && (!network || !ownedByNetwork(k))
@@ -54,7 +54,7 @@ func (b *podBuilder) managedFields(p *corev1.Pod) []metav1.ManagedFieldsEntry {
 		f.close()
 		entries = append(entries, f.entry(managerHandover, "v1", "", clock(b.created+600)))
 	}
-	s := newFields(2048)
+	s := newFields(1024)
 	s.podStatus(&p.Status)
 	return append(entries, s.entry(managerKubelet, "v1", "status", b.lastStatus()))
 }

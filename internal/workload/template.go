@@ -31,7 +31,7 @@ func (w *workload) podSpec(revision int) corev1.PodSpec {
 		NodeSelector:                  map[string]string{"kubernetes.io/os": "linux"},
 	}
 	r := rng(mix(w.seed, 0x5bec))
-	if r.chance(0.5) {
+	if r.chance(0.4) {
 		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
 			Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: w.team, Effect: corev1.TaintEffectNoSchedule,
 		})
@@ -41,10 +41,10 @@ func (w *workload) podSpec(revision int) corev1.PodSpec {
 			LocalObjectReference: corev1.LocalObjectReference{Name: w.name + "-config"}, DefaultMode: new(int32(420)),
 		}}},
 	}
-	if r.chance(0.5) {
+	if r.chance(0.4) {
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
-	if r.chance(0.3) {
+	if r.chance(0.2) {
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "tls", VolumeSource: corev1.VolumeSource{
 			Secret: &corev1.SecretVolumeSource{SecretName: w.name + "-tls", DefaultMode: new(int32(420))},
 		}})
@@ -77,7 +77,7 @@ func (w *workload) container(c *corev1.Container, revision, number int, volumes 
 		port := int32(8080 + w.seed%4)
 		c.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: port, Protocol: corev1.ProtocolTCP}}
 		c.ReadinessProbe = httpProbe("/readyz", port, 5)
-		if r.chance(0.3) {
+		if r.chance(0.2) {
 			c.LivenessProbe = httpProbe("/healthz", port, 10)
 		}
 		c.Args = []string{"--config=/etc/app/config.yaml", "--listen=:8080", "--shutdown-delay=5s"}

@@ -68,9 +68,9 @@ func (g *Generator) bareWorkload(i int) workload {
 
 func containerCount(r *rng) int {
 	switch u := r.n(100); {
-	case u < 70:
+	case u < 73:
 		return 1
-	case u < 91:
+	case u < 92:
 		return 2
 	case u < 98:
 		return 3
@@ -158,7 +158,7 @@ func (w *workload) annotations(revision int) map[string]string {
 	a["checksum/config"] = r.hex(64)
 	shared := rng(mix(w.seed, 0xa0))
 	for _, c := range templateAnnotations {
-		if shared.chance(0.3) {
+		if shared.chance(0.22) {
 			a[c.name] = numbered(c.value, w.id)
 		}
 	}
