@@ -11,7 +11,8 @@
 // # What happens when
 //
 //   - Start: a streaming list (KEP-3157) where server and source support it, else a list in pages at version "0".
-//   - The watch ends normally: watch again from the last version.
+//   - The watch ends normally: watch again from the last version. If it brought not even a bookmark, from a source that
+//     used to send them, the server may have started over without saying so: wait, then list.
 //   - Connection refused, broken, timed out or silent; 429: wait, then watch again from the last version.
 //   - 410: wait, then list at the last version; if that is 410 too, list at "", the most recent.
 //   - "Too large resource version": list at "" at once. If the versions turn out to be behind what was seen, the

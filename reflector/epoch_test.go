@@ -1,7 +1,10 @@
 package reflector_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"syscall"
 	"testing"
 	"time"
 
@@ -158,6 +161,42 @@ func TestReflector_Epoch_OlderBookmark(t *testing.T) {
 	})
 }
 
+func TestReflector_Epoch_SilentWatch(t *testing.T) {
+	// A server whose history started over answers a watch from a version that it has not reached with silence. A watch that
+	// ends without the bookmarks that the source used to send is followed by a list, which finds out; where the source has
+	// never sent any, it is not.
+	for _, bookmarks := range []bool{false, true} {
+		src := &script{noStreaming: true}
+		src.onList = func(n int, o metav1.ListOptions) (source.List, error) {
+			if o.ResourceVersion == "110" {
+				return nil, tooLarge("cause type")
+			}
+			return listAt([]string{"100", "", "4"}[n])
+		}
+		src.onWatch = func(n int, o metav1.ListOptions) ([]step, error) {
+			switch {
+			case n == 0 && bookmarks:
+				return steps(bookmark("110"), step{err: syscall.ECONNRESET})
+			case n == 0:
+				return steps(modified("a", "110"), step{err: syscall.ECONNRESET})
+			case n == 1:
+				return steps(later(5*time.Minute, end()))
+			}
+			return steps(hang())
+		}
+		run(t, src, reflector.Options{}, 6*time.Minute, func(b *bench) {
+			if !bookmarks {
+				b.wantCalls(`list@0 watch@100 watch@110 watch@110`)
+				return
+			}
+			b.wantCalls(`list@0 watch@100 watch@110 list@110 list@"" watch@4`)
+			if s := b.r.Status(); s.Epoch != 1 {
+				t.Errorf("epoch %d", s.Epoch)
+			}
+		})
+	}
+}
+
 func TestReflector_Streaming_StartsOver(t *testing.T) {
 	// The same with streaming lists: denied at the last version, asked for at "" at once, suspect from the start.
 	src := &script{onStream: func(n int, o metav1.ListOptions) ([]step, error) {
@@ -245,6 +284,59 @@ func TestReflector_Streaming_Errors(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestReflector_Streaming_SilentBeforeHead(t *testing.T) {
+	// A server that does not answer at all says nothing about streaming lists: it is asked for one again, however often.
+	src := &script{onStream: func(n int, o metav1.ListOptions) ([]step, error) { return steps(initialEnd("10"), hang()) }}
+	src.head = func(ctx context.Context) {
+		if len(src.log()) <= 5 {
+			<-ctx.Done()
+		}
+	}
+	run(t, src, reflector.Options{}, 5*time.Minute, func(b *bench) {
+		b.wantCalls(`stream@"" stream@"" stream@"" stream@"" stream@"" stream@""`)
+		b.wantReports(5, reflector.ErrIdle.Error())
+		b.wantVersion("10")
+	})
+}
+
+func TestReflector_Streaming_TriesOfEachRun(t *testing.T) {
+	// Another Run gives streaming lists as many tries again.
+	src := &script{onList: lists, onWatch: hanging, onStream: func(int, metav1.ListOptions) ([]step, error) { return steps(end()) }}
+	run(t, src, reflector.Options{}, 0, func(b *bench) {
+		r := reflector.New(src, b.sink, reflector.Options{StreamingListTries: 2, Logger: slog.New(slog.DiscardHandler)})
+		for range 2 {
+			ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Second)
+			defer cancel()
+			if err := r.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		streams := 0
+		for _, c := range src.log() {
+			if c.op == "stream" && c.options.ResourceVersion == "10" {
+				streams++
+			}
+		}
+		if streams != 2 {
+			t.Errorf("%d tries in the second run", streams)
+		}
+	})
+}
+
+func TestReflector_Streaming_NoResyncInside(t *testing.T) {
+	// While a streaming list arrives, the sink is not asked to resync: what it has is about to be replaced.
+	src := &script{onStream: func(n int, o metav1.ListOptions) ([]step, error) {
+		if n == 0 {
+			return steps(added("a", "5"), initialEnd("10"), later(5*time.Second, failure(errExpired)))
+		}
+		return steps(added("a", "5"), later(25*time.Second, initialEnd("11")), hang())
+	}}
+	run(t, src, reflector.Options{ResyncPeriod: 10 * time.Second}, 29*time.Second, func(b *bench) {
+		b.wantCalls(`stream@"" stream@10`)
+		b.wantLog("stage(false) @", "stage add a@5", "commit(false) [a@5]@10", "stage(false) @", "stage add a@5")
+	})
 }
 
 func TestReflector_Streaming_WithoutVersion(t *testing.T) {

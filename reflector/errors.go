@@ -21,6 +21,9 @@ var (
 	ErrNoVersion = errors.New("list has no resource version")
 	// ErrShortWatch says that a watch ended within a second having delivered nothing.
 	ErrShortWatch = errors.New("very short watch: ended within a second without an event")
+	// ErrSilent says that a watch ended as it should, but without the bookmarks that the source used to send: a server does
+	// so that is asked for a version it has not reached, because its history started over.
+	ErrSilent = errors.New("watch brought nothing, not even a bookmark as before")
 	// ErrIdle says that nothing came for longer than the server would have been silent.
 	ErrIdle = errors.New("nothing came, not even a bookmark, within the timeout: connection taken for dead")
 	// ErrNoEndBookmark says that a streaming list did not bring the bookmark that ends it.

@@ -17,6 +17,9 @@ import (
 // shortWatch is how long a watch must last, or have delivered something, to count as one that worked.
 const shortWatch = time.Second
 
+// bookmarksWithin is the time in which a source that sends bookmarks sends one: API servers do about once a minute.
+const bookmarksWithin = 2 * time.Minute
+
 // flushLimit bounds how many changes a [Flusher] collects while the connection always holds more.
 const flushLimit = 1024
 
@@ -40,6 +43,7 @@ type Reflector struct {
 	unflushed     int       // calls to the sink since the last Flush
 	latest        bool      // the last version cannot be had: list at ""
 	suspect       bool      // the server's history may have started over
+	bookmarks     bool      // the source sends bookmarks
 	paged         bool      // the server pages lists at "0"
 	streaming     bool      // streaming lists are asked for
 	tries         int       // streaming lists in a row that broke before their end

@@ -290,6 +290,63 @@ func TestReflector_Sink_FlushFails(t *testing.T) {
 	})
 }
 
+func TestReflector_Sink_Slow(t *testing.T) {
+	// A sink that takes longer than the server would be silent is not taken for a dead connection.
+	wrap := func(s *fullSink) reflector.Sink {
+		s.err = func(op, key string) error {
+			if op == "add" {
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}
+		return s
+	}
+	src := watching(added("b", "11"), later(time.Second, added("c", "12")), later(time.Second, added("d", "13")))
+	runInto(t, src, wrap, reflector.Options{}, 2*time.Hour+time.Minute, func(b *bench) {
+		b.wantCalls("list@0 watch@10")
+		b.wantReports(0, "")
+		b.wantVersion("12")
+	})
+}
+
+func TestReflector_Watch_InternalErrorsAfterEvents(t *testing.T) {
+	// A 500 that comes after an event begins a new row: the deadline is for watches that bring nothing.
+	src := &script{noStreaming: true, onList: lists, onWatch: func(n int, o metav1.ListOptions) ([]step, error) {
+		return steps(modified("a", fmt.Sprint(11+n)), failure(errInternal))
+	}}
+	wait := func() time.Duration { return 10 * time.Second }
+	run(t, src, reflector.Options{InternalErrorRetry: 15 * time.Second, Backoff: wait}, 45*time.Second, func(b *bench) {
+		b.wantCalls("list@0 watch@10 watch@11 watch@12 watch@13 watch@14")
+	})
+}
+
+func TestReflector_Run_EndlessWatch(t *testing.T) {
+	// A watch that always has another event, and does not care about its end, does not keep Run from returning.
+	endless := source.NewListWatch(
+		func(context.Context, metav1.ListOptions) (source.List, error) { return listAt("10") },
+		func(context.Context, metav1.ListOptions) (source.Watch, error) { return endlessWatch{}, nil },
+	)
+	ctx, cancel := context.WithCancel(t.Context())
+	end := func(string) error { cancel(); return nil }
+	r := reflector.New(endless, bookmarkSink{plain{&sink{objects: map[string]string{}}}, end}, reflector.Options{StreamingList: reflector.StreamingOff})
+	if err := r.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+type endlessWatch struct{}
+
+func (endlessWatch) Next() (source.Event, error) { return bookmark("11").ev, nil }
+func (endlessWatch) Buffered() bool              { return true }
+func (endlessWatch) Close() error                { return nil }
+
+type bookmarkSink struct {
+	plain
+	onBookmark func(string) error
+}
+
+func (s bookmarkSink) Bookmark(v string) error { return s.onBookmark(v) }
+
 func TestReflector_Resync(t *testing.T) {
 	// Every period, while a silent watch is blocked and during a backoff as well, the sink is asked to resync if
 	// ShouldResync says yes; before the first list it is not.

@@ -24,8 +24,7 @@ func (c *collector) Add(obj *object.Object) error {
 
 func (c *collector) Delete(obj *object.Object) error {
 	if i, ok := c.index[obj.Key]; ok {
-		c.items[i] = nil
-		delete(c.index, obj.Key)
+		c.items[i] = nil // and has its place again if it comes back
 	}
 	return nil
 }

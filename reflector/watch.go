@@ -124,6 +124,7 @@ func (r *Reflector) apply(s *stream, ev source.Event) error {
 		if r.isBehind(version) {
 			return fmt.Errorf("%w: bookmark at %s after %s", ErrWentBack, version, r.LastSyncResourceVersion())
 		}
+		r.bookmarks = true
 		if b, ok := r.sink.(Bookmarker); ok && version != "" {
 			err = b.Bookmark(version)
 		}
@@ -178,13 +179,18 @@ func (r *Reflector) judge(s *stream, err error) (pause, relist bool, _ error) {
 	}
 	switch {
 	case err == io.EOF:
-		if time.Since(s.opened) >= shortWatch {
-			r.short = 0
-			return false, false, nil
-		}
-		if s.delivered == 0 {
+		lasted := time.Since(s.opened)
+		if s.delivered == 0 && lasted < shortWatch {
 			failed.err = ErrShortWatch
 			return true, true, failed
+		}
+		if s.delivered == 0 && lasted >= bookmarksWithin && r.bookmarks {
+			failed.err = ErrSilent
+			return true, true, failed
+		}
+		if lasted >= shortWatch {
+			r.short = 0
+			return false, false, nil
 		}
 		// Once is a server that goes away; again and again, with an event each, would be a hot loop.
 		r.short++

@@ -195,6 +195,26 @@ func TestPager_Read_ExpiredAgain(t *testing.T) {
 	}
 }
 
+func TestPager_Read_ExpiredTwice(t *testing.T) {
+	// A server that pages the full list as well, and expires its token too, gets no third start.
+	p := &pages{n: 5}
+	list := func(ctx context.Context, o metav1.ListOptions) (source.List, error) {
+		if o.Continue != "" {
+			p.asked = append(p.asked, o)
+			return nil, errGone
+		}
+		o.Limit = 2
+		return p.list(ctx, o)
+	}
+	l, err := source.Pager{List: list, PageSize: 2}.Read(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(l); got != "0 1 RESTART 0 1 "+errGone.Error() || p.open != 0 {
+		t.Errorf("got %s, %d open", got, p.open)
+	}
+}
+
 func TestPager_Read_BrokenPage(t *testing.T) {
 	// Any other error of a page ends the list, for good.
 	p := &pages{n: 5}
