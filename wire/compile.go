@@ -225,10 +225,13 @@ func unknownField(t reflect.Type, name string) error {
 		}
 	}
 	slices.Sort(all)
-	var near []string
-	for _, n := range all {
-		if distance(strings.ToLower(n), strings.ToLower(name)) <= 1+len(name)/4 {
-			near = append(near, strconv.Quote(n))
+	var near []string // those with the fewest letters changed
+	for best, i := 1+len(name)/4, 0; i < len(all); i++ {
+		switch d := distance(strings.ToLower(all[i]), strings.ToLower(name)); {
+		case d < best:
+			best, near = d, []string{strconv.Quote(all[i])}
+		case d == best:
+			near = append(near, strconv.Quote(all[i]))
 		}
 	}
 	if len(near) > 0 {

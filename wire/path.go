@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -63,34 +64,27 @@ func (p *Path) Scalar() bool { return p.leaf.kind != leafNone }
 
 // Read returns the value, of several the first, and whether there is one.
 func (p *Path) Read(enc object.Encoding, raw []byte) (value string, found bool, err error) {
-	var room [128]byte
-	b, found, err := p.Append(room[:0], enc, raw)
+	b, found, err := p.Append(nil, enc, raw)
 	if !found || err != nil {
 		return "", false, err
 	}
-	return string(b), true, nil
+	// The bytes are new and nobody else's: no need to copy them once more.
+	return unsafe.String(unsafe.SliceData(b), len(b)), true, nil
 }
 
-// Append is [Path.Read] into a buffer: it appends the value's text to dst. For most kinds of value it does not allocate.
+// Append is [Path.Read] into a buffer: it appends the value's text to dst. Of the kinds of value, only quantities,
+// durations and JSON strings with escapes allocate.
 func (p *Path) Append(dst []byte, enc object.Encoding, raw []byte) (_ []byte, found bool, err error) {
-	var room [4]int
-	out, err := p.read(enc, raw, values{buf: dst, ends: room[:0]})
-	if err != nil {
+	out, err := p.read(enc, raw, values{buf: dst, single: true})
+	if err != nil || out.n == 0 {
 		return dst, false, err
 	}
-	if len(out.ends) == 0 {
-		return dst, false, nil
-	}
-	return out.buf[:out.ends[0]], true, nil
+	return out.buf, true, nil
 }
 
 // Strings returns all values, in the object's order; nil where there are none.
 func (p *Path) Strings(enc object.Encoding, raw []byte) ([]string, error) {
-	var (
-		room     [256]byte
-		endsRoom [16]int
-	)
-	out, err := p.read(enc, raw, values{buf: room[:0], ends: endsRoom[:0]})
+	out, err := p.read(enc, raw, values{})
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +127,12 @@ func (p *Path) wrap(err error) error {
 	return fmt.Errorf("%s: %w", p.text, err)
 }
 
-// values collects texts in one buffer. It is passed by value: what is assigned through a pointer has to be on the heap.
+// values collects texts in one buffer: all of them, or only the first.
 type values struct {
-	buf  []byte
-	ends []int
+	buf    []byte
+	single bool
+	n      int   // how many there were
+	ends   []int // of the texts in buf, unless single
 }
 
 // add closes the text that was appended to buf from start on, or drops it where it counts as missing.
@@ -145,18 +141,27 @@ func (v values) add(l *leaf, start int, found bool) values {
 		v.buf = v.buf[:start]
 		return v
 	}
-	v.ends = append(v.ends, len(v.buf))
-	return v
+	return v.close(start)
 }
 
 func (v values) addZero(l *leaf) values {
+	start := len(v.buf)
 	v.buf = append(v.buf, l.zero()...)
-	v.ends = append(v.ends, len(v.buf))
+	return v.close(start)
+}
+
+func (v values) close(start int) values {
+	switch v.n++; {
+	case !v.single:
+		v.ends = append(v.ends, len(v.buf))
+	case v.n > 1:
+		v.buf = v.buf[:start]
+	}
 	return v
 }
 
 func (v values) strings() []string {
-	if len(v.ends) == 0 {
+	if v.n == 0 {
 		return nil
 	}
 	all, start := string(v.buf), 0

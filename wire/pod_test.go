@@ -81,10 +81,10 @@ func newPod(i int) *corev1.Pod {
 				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "checkout-7d9f8c6b54",
 				UID: "5b1f6d0e-12aa-4b6f-8d52-3f0a9b7c6d5e", Controller: &yes, BlockOwnerDeletion: &yes,
 			}},
-			ManagedFields: []metav1.ManagedFieldsEntry{managed("kube-controller-manager", "", 14), managed("kubelet", "status", 6)},
+			ManagedFields: []metav1.ManagedFieldsEntry{managed("kube-controller-manager", "", 24), managed("kubelet", "status", 16)},
 		},
 		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{container("checkout", 14), container("proxy", 4)},
+			Containers: []corev1.Container{container("checkout", 16), container("proxy", 6)},
 			Volumes: []corev1.Volume{
 				{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "checkout-config"}}}},
 				{Name: "kube-api-access-x7k2p", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{}}},
