@@ -62,7 +62,7 @@ func (m model) check(t *testing.T, snap store.Snapshot, indexes []string) {
 // every snapshot on the way stays as it was.
 func TestStore_EqualsModel(t *testing.T) {
 	eachLayout(t, func(t *testing.T, layout store.Layout) {
-		for seed := range uint64(8) {
+		for seed := range uint64(6) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, layout, rand.New(rand.NewPCG(seed, 0))) })
 		}
 	})
@@ -86,7 +86,7 @@ func runModel(t *testing.T, layout store.Layout, rnd *rand.Rand) {
 		indexes []string
 	}
 	var pasts []past
-	for range 100 {
+	for range 60 {
 		switch op := rnd.IntN(20); {
 		case op < 6:
 			o := random()

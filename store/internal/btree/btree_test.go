@@ -60,12 +60,12 @@ func TestTree_Edit_EqualsModel(t *testing.T) {
 	}
 	for name, next := range orders {
 		t.Run(name, func(t *testing.T) {
-			const n = 20_000
+			const n = 8_000
 			tr, model := newTree(), map[int]int{}
 			for i := 0; i < n; {
 				old, oldModel := tr, clone(model)
 				e := tr.Edit()
-				for range 1 + rand.IntN(2_000) {
+				for range 1 + rand.IntN(1_500) {
 					k := next(i, n)
 					i++
 					e.Set(k, i)
