@@ -9,8 +9,8 @@ files() {
 	done
 }
 
-# modules lists the folders of the modules with code of ours, the root as ".". tools only pins programs of others.
-modules() { files go.mod '*/go.mod' | xargs -n1 dirname | grep -vx tools | sort; }
+# modules lists the folders of the modules, the root as ".".
+modules() { files go.mod '*/go.mod' | xargs -n1 dirname | sort; }
 
 # run prints a command and runs it.
 run() {

@@ -3,6 +3,7 @@ module github.com/tarn-dev/tarn/tools
 go 1.26.0
 
 tool (
+	github.com/tarn-dev/tarn/tools/undocumented
 	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
 	mvdan.cc/gofumpt
