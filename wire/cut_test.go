@@ -53,7 +53,7 @@ func TestCut_Pod_SeveralPaths(t *testing.T) {
 func TestCut_JSON_Forms(t *testing.T) {
 	for _, test := range []struct{ path, raw, want string }{
 		{"a", `{"a":1}`, `{}`},
-		{"a", `{ "a" : 1 , "b" : [ 2 ] }`, `{"b" : [ 2 ]}`},
+		{"a", `{ "a" : 1 , "b" : [ 2 ] }`, `{"b" :[ 2 ]}`},
 		{"b", `{"a":1,"b":2}`, `{"a":1}`},
 		{"b", `{"a":1,"b":2,"c":3}`, `{"a":1,"c":3}`},
 		{"a", `{"a":1,"a":2}`, `{}`},

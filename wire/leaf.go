@@ -309,7 +309,7 @@ func appendIntOrString(dst []byte, v intstr.IntOrString) ([]byte, bool, error) {
 	case intstr.String:
 		return append(dst, v.StrVal...), true, nil
 	}
-	return dst, false, malformed("IntOrString of type %d", v.Type)
+	return dst, false, unusual("IntOrString of type %d", v.Type)
 }
 
 // appendFloat appends a number as encoding/json writes it.
