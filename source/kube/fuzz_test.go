@@ -38,6 +38,9 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// CloseIdleConnections is what kube.Client.Close looks for.
+func (canned) CloseIdleConnections() {}
+
 // cannedSource returns a source whose server always answers with the bytes.
 func cannedSource(t testing.TB, media string, body []byte, req kube.Request) *kube.Source {
 	t.Helper()

@@ -14,12 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/tarn-dev/tarn/internal/devcluster"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/source/kube"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(devcluster.Sharing(m)) }
 
 // apiServer answers discovery with what it is told to offer, and everything else with answer.
 type apiServer struct {
