@@ -71,9 +71,11 @@ func (f *fields) entry(manager, apiVersion, subresource string, at metav1.Time) 
 		raw = raw[:len(raw)-1]
 	}
 	raw = append(raw, '}')
+	owned := &metav1.FieldsV1{}
+	owned.SetRawBytes(raw)
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: apiVersion, Time: &at,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw}, Subresource: subresource,
+		FieldsType: "FieldsV1", FieldsV1: owned, Subresource: subresource,
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 
 // Ensures that pods have the size they have in clusters, and that custom objects are 5 to 10 KB of JSON, whatever the seed.
 func TestGenerator_Object_Size(t *testing.T) {
-	for seed := range uint64(3) {
-		g := workload.New(workload.Options{Seed: seed, Pods: 4000})
+	for seed := range uint64(2) {
+		g := workload.New(workload.Options{Seed: seed, Pods: 2000})
 		for _, c := range []struct {
 			kind     workload.Kind
 			encoding object.Encoding
