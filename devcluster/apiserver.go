@@ -38,9 +38,8 @@ func apiserverArgs(port int, etcdURL string, creds *credentials.Set, certDir str
 		"--allow-privileged=true",
 		// Nobody creates the service accounts that it waits for.
 		"--disable-admission-plugins=ServiceAccount",
-		// Open watches end with the server instead of holding it.
+		// Open watches end with the server; without this they would hold it until the grace is over.
 		"--shutdown-watch-termination-grace-period=1s",
-		"--shutdown-send-retry-after=true",
 	}, extra)
 }
 
