@@ -86,10 +86,9 @@ func isInternal(err error) bool {
 
 // isDisconnect reports whether the connection failed, not the request: what was asked for may still be had.
 func isDisconnect(err error) bool {
-	var netErr net.Error
+	var netErr net.Error // refused, reset, timed out, and whatever else an HTTP client or a system call says
 	return errors.As(err, &netErr) || errors.Is(err, ErrIdle) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsHTTP2ConnectionLost(err)
+		utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // isStreamingRefused reports whether the server does not know the options of a streaming list, or will not have them.

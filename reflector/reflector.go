@@ -89,9 +89,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 		if isTooLarge(err) && r.Status().Failures == 1 {
 			continue // the most recent list is to be had at once; only a second failure says that something is wrong
 		}
-		if r.wait(ctx, err) != nil {
-			continue // what a resync broke, the list that follows repairs
-		}
+		_ = r.wait(ctx, err) // what a failed resync broke, the list that follows repairs
 	}
 }
 

@@ -174,6 +174,9 @@ func TestProxy_Cut(t *testing.T) {
 		if _, err := w.ReadByte(); err == nil || err == io.EOF {
 			t.Errorf("after Cut: %v", err)
 		}
+		if n := p.Connections(); n != 0 {
+			t.Errorf("%d connections are open", n)
+		}
 		c.watch(3)
 	})
 }
