@@ -58,6 +58,7 @@ func TestTarget(t *testing.T) {
 		{"internal/x/x.go", "package x", true},
 		{"internal/x/x.go", "package y", true},
 		{"go.sum", "sum", true},
+		{"go.mod", "require (\n\tk8s.io/kubernetes v1.2.3\n)\n", true},
 		{"go.mod", "require (\n\tk8s.io/kubernetes v1.2.4\n)\n", true},
 	} {
 		before := target()
