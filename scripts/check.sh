@@ -55,7 +55,7 @@ none "skipped without a reason in a comment on the line" < <(
 # In a bubble of testing/synctest a sleep takes no time: tests of packages that use it may.
 none "sleeps, outside of testing/synctest, without a reason in a comment on the line" < <(
 	gofiles | while read -r file; do
-		if [[ $file != *_test.go ]] || ! grep -qs '"testing/synctest"' "${file%/*}"/*_test.go; then echo "$file"; fi
+		if [[ $file != *_test.go ]] || ! grep -qs '"testing/synctest"' "$(dirname "$file")"/*_test.go; then echo "$file"; fi
 	done | search '\btime\.Sleep\(' | unexplained)
 none "path of a machine" < <(
 	files | grep -vE '(^|/)go\.(work\.)?sum$|/testdata/' | search '(^|[^A-Za-z0-9_.$}*-])/(root|home|Users|work)/' -I)
