@@ -54,7 +54,7 @@ func TestMeta_Protobuf_Trouble(t *testing.T) {
 		{"varint too long", append([]byte{0x38}, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), wire.ErrUnusual},
 		{"name as a number", field(1, varint(1, 7)), wire.ErrMalformed},
 		{"generation as a text", field(1, field(7, []byte("x"))), wire.ErrMalformed},
-		{"field number 0", []byte{0x02, 0x00}, wire.ErrMalformed},
+		{"field number 0", []byte{0x02, 0x00}, wire.ErrUnusual},
 		{"wire type 7", field(1, []byte{0x0f}), wire.ErrMalformed},
 		{"end of a group", []byte{0x0c}, wire.ErrMalformed},
 		{"length beyond the end", []byte{0x0a, 0x05, 'x'}, wire.ErrMalformed},

@@ -32,11 +32,7 @@ func (f *fields) next() bool {
 		}
 	}
 	num := tag >> 3
-	switch {
-	case num == 0:
-		f.err = malformed("protobuf field number 0")
-		return false
-	case num > math.MaxInt32:
+	if num == 0 || num > math.MaxInt32 {
 		f.err = unusual("protobuf field number %d", num)
 		return false
 	}
@@ -124,7 +120,8 @@ func only(msg []byte, num protowire.Number) (val []byte, found bool, err error) 
 }
 
 // entry returns the key and the value of a map entry. The value is the current field of the result; complete is false
-// where either is missing.
+// where either is missing. Whatever is wrong with an entry is unusual only: generated decoders take a key or a value for
+// length-delimited without looking.
 func entry(msg []byte) (key []byte, value fields, complete bool, err error) {
 	f, seen := fields{rest: msg}, uint32(0)
 	for f.next() {
@@ -134,8 +131,12 @@ func entry(msg []byte) (key []byte, value fields, complete bool, err error) {
 			key = f.bytes()
 		case 2:
 			f.once(&seen)
+			f.want(protowire.BytesType)
 			value = f
 		}
+	}
+	if f.err != nil {
+		f.err = unusual("map entry: %v", f.err)
 	}
 	return key, value, seen == 1<<1|1<<2, f.err
 }
@@ -149,8 +150,7 @@ func entryText(msg []byte) (key, value []byte, err error) {
 	case !complete:
 		return nil, nil, unusual("protobuf map entry without key or value")
 	}
-	value = v.bytes()
-	return key, value, v.err
+	return key, v.val, nil
 }
 
 // timestamp returns the parts of a Timestamp message; set is false for the empty message, which is the zero time.
