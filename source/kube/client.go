@@ -44,7 +44,20 @@ func New(cfg *rest.Config) (*Client, error) {
 }
 
 // Close closes the idle connections. Lists and watches that are still read keep theirs until they are closed.
-func (c *Client) Close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
+func (c *Client) Close() {
+	// http.Client.CloseIdleConnections does not look below the transports that add credentials.
+	for t := c.http.Transport; t != nil; {
+		if closer, ok := t.(interface{ CloseIdleConnections() }); ok {
+			closer.CloseIdleConnections()
+			return
+		}
+		wrapper, ok := t.(utilnet.RoundTripperWrapper)
+		if !ok {
+			return
+		}
+		t = wrapper.WrappedRoundTripper()
+	}
+}
 
 // Resolve returns what the server calls the resource. What the server said once is remembered; it is asked again when
 // a resource is missing from that. Errors: a *[NoMatchError] where there is none, [ErrNotListable], or why the server

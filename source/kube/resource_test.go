@@ -32,6 +32,8 @@ func offerWidgets(s *apiServer) {
 func TestClient_Resolve_Names(t *testing.T) {
 	s := startServer(t, nil)
 	offerWidgets(s)
+	s.offer("v1", metav1.APIResource{Name: "reports", Kind: "Report", Verbs: metav1.Verbs{"create"}})
+	s.offer("apps/v1", metav1.APIResource{Name: "reports", Kind: "Report", Verbs: metav1.Verbs{"list"}})
 	client := newClient(t, s)
 	widget := &unstructured.Unstructured{}
 	widget.SetGroupVersionKind(schema.GroupVersionKind{Group: "shop.example.com", Version: "v1beta1", Kind: "Widget"})
@@ -57,6 +59,7 @@ func TestClient_Resolve_Names(t *testing.T) {
 		{kube.Named("events"), "/v1, Resource=events"},
 		{kube.Named("ev.events.k8s.io"), "events.k8s.io/v1, Resource=events"},
 		{kube.Named("ev.v1.events.k8s.io"), "events.k8s.io/v1, Resource=events"},
+		{kube.Named("reports"), "apps/v1, Resource=reports"}, // the core one cannot be listed
 		{kube.Named("wd"), widgets},
 		{kube.Named("widgets.shop.example.com"), widgets},
 		{kube.Named("widgets.v1beta1.shop.example.com"), beta},
