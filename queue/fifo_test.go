@@ -112,3 +112,15 @@ func TestFIFO_Requeue(t *testing.T) {
 		})
 	}
 }
+
+func TestFIFO_Requeue_AfterAnotherWasDropped(t *testing.T) {
+	// A deletion while one key is processed concerns that key and that time only: later items can be put back.
+	q := queue.NewFIFO(keyOf)
+	must(t, q.Add(pod{"a", 1}))
+	must(t, q.Add(pod{"b", 1}))
+	_, err := q.Pop(func(pod, bool) error { return q.DeleteKey("a") })
+	must(t, err)
+	_, err = q.Pop(func(pod, bool) error { return queue.ErrRequeue{} })
+	must(t, err)
+	equal(t, "popped", drain[pod](t, q), []pod{{"b", 1}})
+}

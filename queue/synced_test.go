@@ -156,6 +156,46 @@ func TestCase04_SyntheticDeletesCount(t *testing.T) {
 	}
 }
 
+func TestDeltaFIFO_HasSynced_ReplaceWhileRunning(t *testing.T) {
+	// A Resync may come before the first Replace: a key whose Sync is then being processed counts with what the Replace
+	// queued for it, also if the running item is put back or nothing remains of the deletion.
+	for name, c := range map[string]struct {
+		list   []pod
+		result error
+		forget bool
+		want   int // pops until synced
+	}{
+		"listed":             {[]pod{{"a", 2}}, nil, false, 1},
+		"listed, requeued":   {[]pod{{"a", 2}}, queue.ErrRequeue{}, false, 1},
+		"missing":            {nil, nil, false, 1},
+		"missing, requeued":  {nil, queue.ErrRequeue{}, false, 1},
+		"missing, forgotten": {nil, nil, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(pod{"a", 1})
+			q := newDelta(queue.Options[pod]{KnownObjects: s})
+			must(t, q.Resync())
+			_, err := q.Pop(func(deltas, bool) error {
+				if c.forget {
+					delete(s.pods, "a")
+				}
+				return errors.Join(q.Replace(c.list, "2"), c.result)
+			})
+			must(t, err)
+			for range c.want {
+				if q.HasSynced() {
+					t.Fatal("synced before the Replace was processed")
+				}
+				_, err := q.Pop(nothing[deltas])
+				must(t, err)
+			}
+			if !q.HasSynced() {
+				t.Fatal("not synced")
+			}
+		})
+	}
+}
+
 func TestFIFO_HasSynced_DeletedOrReplacedAway(t *testing.T) {
 	// In a FIFO, a key of the first Replace also counts when it was deleted or replaced away; added again, it is not part
 	// of the initial list any more.
