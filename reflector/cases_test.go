@@ -91,7 +91,7 @@ func TestReflector_Case10_TooLargeVersionOnWatch(t *testing.T) {
 
 func TestReflector_Case11_Expired(t *testing.T) {
 	// A watch that gets 410 is followed by a list at the last version, and by one at "" only if that is 410 as well.
-	gone := apierrors.NewGone("gone") // what servers before 1.17 say
+	gone := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone}} // of older servers
 	for _, expiredList := range []bool{false, true} {
 		src := &script{
 			noStreaming: true,
