@@ -35,10 +35,11 @@ type ScopeStatus struct {
 	Epoch int
 	// Objects is how many are stored.
 	Objects int
-	// Err is the last failure, nil if all is well; Failures how many there were in a row; NextTry when the next attempt is.
-	Err      error
-	Failures int
-	NextTry  time.Time
+	// LastError is the last failure, nil if all is well, and Err the same with what happens now: "(7 attempts, retrying in
+	// 12s)". Failures is how many there were in a row, NextTry when the next attempt is.
+	LastError, Err error
+	Failures       int
+	NextTry        time.Time
 }
 
 // FailedObject is an object that is stored and marked, and why.
@@ -58,7 +59,7 @@ func (i *Informer[T]) Status() Status {
 		r, s := scope.Reflector().Status(), snapshot.Scope(scope.ID())
 		st.Scopes = append(st.Scopes, ScopeStatus{
 			Namespace: scope.Namespace(), Phase: r.Phase.String(), Version: r.Version, Updated: s.Updated,
-			Epoch: r.Epoch, Objects: s.Len, Err: r.Err(), Failures: r.Failures, NextTry: r.NextTry,
+			Epoch: r.Epoch, Objects: s.Len, LastError: r.LastError, Err: r.Err(), Failures: r.Failures, NextTry: r.NextTry,
 		})
 	}
 	for _, f := range i.mirror.Failures() {

@@ -19,10 +19,10 @@ func (r *Reflector) streamingList(ctx context.Context) (s *stream, err error) {
 	options.SendInitialEvents = &initial
 	options.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 	s = r.open(ctx, options)
-	stage := r.stage(version, "")
+	stage, items := r.stage(version, ""), 0
 	defer func() {
 		stage.abort()
-		r.options.Metrics.ListDone(outcome(ctx, err), true, time.Since(s.started), s.delivered)
+		r.options.Metrics.ListDone(outcome(ctx, err), true, time.Since(s.started), items)
 		if err == nil {
 			return
 		}
@@ -53,6 +53,7 @@ func (r *Reflector) streamingList(ctx context.Context) (s *stream, err error) {
 		s.delivered++
 		switch ev.Type {
 		case source.Added, source.Modified:
+			items++
 			r.stageFailed("streaming list", ev.Type.String(), ev.Object, stage.Add(ev.Object))
 		case source.Deleted:
 			r.stageFailed("streaming list", ev.Type.String(), ev.Object, stage.Delete(ev.Object))

@@ -44,7 +44,6 @@ type Mirror struct {
 	life   sync.Mutex // held while the mirror starts and stops
 	users  int
 	stop   context.CancelFunc
-	group  sync.WaitGroup
 	runCtx context.Context
 
 	mu        sync.Mutex // guards what follows; innermost
@@ -101,8 +100,12 @@ func (m *Mirror) AddIndexers(indexers store.Indexers) error { return m.store.Add
 // Failures returns the objects that are stored and marked, by key.
 func (m *Mirror) Failures() map[string]Failure { return m.failures.all() }
 
-// Fail marks the stored version of an object as failed, because reading it did.
-func (m *Mirror) Fail(obj *object.Object, err error) { m.failures.note(obj, err) }
+// Fail marks an object as failed because reading it did, if this version is what is stored.
+func (m *Mirror) Fail(obj *object.Object, err error) {
+	if stored, ok := m.Snapshot().Get(obj.Key); ok && stored.Version == obj.Version && stored.UID == obj.UID {
+		m.failures.note(obj, err)
+	}
+}
 
 // publish runs write, which commits to the store and returns the changes, and announces them: the store first, then the
 // log. The transaction must attach m.tail's successor by calling end with the changes.
