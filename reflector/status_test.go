@@ -80,7 +80,7 @@ func TestReflector_Metrics(t *testing.T) {
 	}
 	m := &metrics{}
 	run(t, src, reflector.Options{Metrics: m, Backoff: func() time.Duration { return 2 * time.Second }}, 3*time.Second, func(b *bench) {
-		want := "list throttled true 0, version 9, list ok true 2, event ADDED, version 10, event ERROR, watch expired 3"
+		want := "list throttled true 0, version 9, list ok true 1, event ADDED, version 10, event ERROR, watch expired 3"
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if got := strings.Join(m.log, ", "); got != want {
