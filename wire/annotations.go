@@ -47,7 +47,7 @@ func eachAnnotation(enc object.Encoding, raw []byte, do func(key, value []byte) 
 		if err != nil {
 			return err
 		}
-		f := fields{rest: metadata}
+		f := fields{b: metadata}
 		for f.next() {
 			if f.num != fieldAnnotations {
 				continue

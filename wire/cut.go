@@ -38,11 +38,11 @@ func Cut(enc object.Encoding, raw []byte, paths ...*Path) ([]byte, error) {
 
 // cutProtobuf appends msg to dst, without what the steps from i on lead to.
 func (p *Path) cutProtobuf(dst, msg []byte, i int) ([]byte, error) {
-	st, f, n := &p.steps[i], fields{rest: msg}, 0
+	st, f, n := &p.steps[i], fields{b: msg}, 0
 	last := i == len(p.steps)-1
 	for f.next() {
 		if f.num != st.num {
-			dst = append(dst, f.raw...)
+			dst = append(dst, f.raw()...)
 			continue
 		}
 		hit := true
@@ -59,7 +59,7 @@ func (p *Path) cutProtobuf(dst, msg []byte, i int) ([]byte, error) {
 		}
 		switch {
 		case !hit:
-			dst = append(dst, f.raw...)
+			dst = append(dst, f.raw()...)
 			continue
 		case last && st.sel == selectAt && p.leaf.number() && f.typ == protowire.BytesType: // a packed list
 			return nil, unusual("protobuf wire type %d in field %d", f.typ, f.num)
@@ -68,7 +68,7 @@ func (p *Path) cutProtobuf(dst, msg []byte, i int) ([]byte, error) {
 		}
 		var err error
 		if st.sel == selectKey {
-			dst, err = nested(dst, f.num, f.val, func(dst, msg []byte) ([]byte, error) {
+			dst, err = nested(dst, f.num, f.val(), func(dst, msg []byte) ([]byte, error) {
 				return p.cutEntry(dst, msg, i+1)
 			})
 		} else {
@@ -85,10 +85,10 @@ func (p *Path) cutProtobuf(dst, msg []byte, i int) ([]byte, error) {
 
 // cutEntry is cutProtobuf for a map entry, whose value the steps from i on are taken from.
 func (p *Path) cutEntry(dst, msg []byte, i int) (_ []byte, err error) {
-	f := fields{rest: msg}
+	f := fields{b: msg}
 	for f.next() {
 		if f.num != 2 {
-			dst = append(dst, f.raw...)
+			dst = append(dst, f.raw()...)
 			continue
 		}
 		dst, err = nested(dst, f.num, f.bytes(), func(dst, msg []byte) ([]byte, error) {

@@ -30,7 +30,7 @@ func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
 	if !HasEnvelope(raw) {
 		return "", "", nil, malformed(`no "k8s\x00" before a protobuf object`)
 	}
-	f, seen := fields{rest: raw[len(magic):]}, uint32(0)
+	f, seen := fields{b: raw[len(magic):]}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldUnknownTypeMeta:
@@ -43,7 +43,7 @@ func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
 			body = f.bytes()
 		case fieldUnknownContentEncoding:
 			if len(f.bytes()) > 0 {
-				f.err = unusual("envelope with content encoding %q", f.val)
+				f.err = unusual("envelope with content encoding %q", f.val())
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
 }
 
 func envelopeType(msg []byte) (apiVersion, kind string, err error) {
-	f, seen := fields{rest: msg}, uint32(0)
+	f, seen := fields{b: msg}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldTypeMetaAPIVersion:
@@ -71,7 +71,7 @@ func envelopeType(msg []byte) (apiVersion, kind string, err error) {
 // WatchEvent splits one frame of a protobuf watch into the event's type (ADDED) and its object, which is in an
 // [Envelope] of its own. The object shares frame's memory.
 func WatchEvent(frame []byte) (typ string, object []byte, err error) {
-	f, seen := fields{rest: frame}, uint32(0)
+	f, seen := fields{b: frame}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldWatchEventType:

@@ -122,9 +122,9 @@ func (l *leaf) appendProtobuf(dst []byte, f *fields) (_ []byte, found bool, err 
 	}
 	switch l.kind {
 	case leafString:
-		return append(dst, f.val...), true, nil
+		return append(dst, f.val()...), true, nil
 	case leafBytes:
-		return base64.StdEncoding.AppendEncode(dst, f.val), true, nil
+		return base64.StdEncoding.AppendEncode(dst, f.val()), true, nil
 	case leafBool:
 		return strconv.AppendBool(dst, f.u != 0), true, nil
 	case leafInt:
@@ -138,7 +138,7 @@ func (l *leaf) appendProtobuf(dst []byte, f *fields) (_ []byte, found bool, err 
 		}
 		return strconv.AppendUint(dst, f.u, 10), true, nil
 	case leafTime, leafMicroTime:
-		seconds, nanos, set, err := timestamp(f.val)
+		seconds, nanos, set, err := timestamp(f.val())
 		if err != nil || !set {
 			return dst, false, err
 		}
@@ -148,19 +148,19 @@ func (l *leaf) appendProtobuf(dst []byte, f *fields) (_ []byte, found bool, err 
 		return appendTime(dst, time.Unix(seconds, int64(nanos/1000*1000)), metav1.RFC3339Micro)
 	case leafDuration:
 		var d metav1.Duration
-		if err := d.Unmarshal(f.val); err != nil {
+		if err := d.Unmarshal(f.val()); err != nil {
 			return dst, false, malformed("%v", err)
 		}
 		return append(dst, d.Duration.String()...), true, nil
 	case leafQuantity:
 		var q resource.Quantity
-		if err := q.Unmarshal(f.val); err != nil {
+		if err := q.Unmarshal(f.val()); err != nil {
 			return dst, false, malformed("%v", err)
 		}
 		return append(dst, q.String()...), true, nil
 	case leafIntOrString:
 		var v intstr.IntOrString
-		if err := v.Unmarshal(f.val); err != nil {
+		if err := v.Unmarshal(f.val()); err != nil {
 			return dst, false, malformed("%v", err)
 		}
 		return appendIntOrString(dst, v)

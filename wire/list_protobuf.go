@@ -201,7 +201,7 @@ func (l *protobufList) skip(size uint64) error {
 }
 
 func (l *protobufList) listMeta(msg []byte) error {
-	f, seen := fields{rest: msg}, uint32(0)
+	f, seen := fields{b: msg}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldListMetaResourceVersion:

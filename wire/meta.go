@@ -1,8 +1,8 @@
 package wire
 
 import (
-	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/tarn-dev/tarn/object"
 )
@@ -102,29 +102,29 @@ func (d draft) finish() (object.Meta, error) {
 	for _, o := range d.owners {
 		size += len(o.apiVersion) + len(o.kind) + len(o.name) + len(o.uid)
 	}
-	var b strings.Builder
-	b.Grow(size)
+	b := make([]byte, 0, size)
 	keyLen := len(d.name)
 	if len(d.namespace) > 0 {
 		keyLen += len(d.namespace) + 1
-		b.Write(d.namespace)
-		b.WriteByte('/')
+		b = append(b, d.namespace...)
+		b = append(b, '/')
 	}
-	b.Write(d.name)
-	b.Write(d.uid)
-	b.Write(d.version)
+	b = append(b, d.name...)
+	b = append(b, d.uid...)
+	b = append(b, d.version...)
 	for _, l := range d.labels {
-		b.Write(l.key)
-		b.Write(l.value)
+		b = append(b, l.key...)
+		b = append(b, l.value...)
 	}
 	for _, o := range d.owners {
-		b.Write(o.apiVersion)
-		b.Write(o.kind)
-		b.Write(o.name)
-		b.Write(o.uid)
+		b = append(b, o.apiVersion...)
+		b = append(b, o.kind...)
+		b = append(b, o.name...)
+		b = append(b, o.uid...)
 	}
 
-	buf := b.String()
+	// Nobody writes to the bytes any more: no need to copy them once more.
+	buf := unsafe.String(unsafe.SliceData(b), len(b))
 	m := object.Meta{Generation: d.generation, Created: d.created, Deleting: d.deleting}
 	m.Key, buf = buf[:keyLen], buf[keyLen:]
 	m.UID, buf = cut(buf, d.uid)

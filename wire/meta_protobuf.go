@@ -33,7 +33,7 @@ func (d draft) protobuf(raw []byte) (draft, error) {
 	if err != nil {
 		return d, err
 	}
-	f, seen := fields{rest: metadata}, uint32(0)
+	f, seen := fields{b: metadata}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldName:
@@ -87,7 +87,7 @@ func (f *fields) unix() int64 {
 }
 
 func ownerReference(msg []byte) (o owner, err error) {
-	f, seen := fields{rest: msg}, uint32(0)
+	f, seen := fields{b: msg}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldOwnerKind:

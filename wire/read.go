@@ -2,7 +2,7 @@ package wire
 
 // readProtobuf reads the steps of p from i on, in a message.
 func (p *Path) readProtobuf(msg []byte, i int, out values) (values, error) {
-	st, f, n := &p.steps[i], fields{rest: msg}, 0
+	st, f, n := &p.steps[i], fields{b: msg}, 0
 	for f.next() {
 		if f.num != st.num {
 			continue

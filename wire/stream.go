@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 const (
@@ -89,6 +91,18 @@ func (d *document) scan(b []byte) (n int, done bool) {
 // quote returns how much of b belongs to the string that it starts in.
 func (d *document) quote(b []byte) (n int) {
 	for ; n < len(b); n++ {
+		// Eight bytes at a time, up to a quote or a backslash.
+		for !d.escaped && n+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[n:])
+			if hits := zeroByte(w^quotes) | zeroByte(w^backslashes); hits != 0 {
+				n += bits.TrailingZeros64(hits) / 8
+				break
+			}
+			n += 8
+		}
+		if n == len(b) {
+			break
+		}
 		c := b[n]
 		switch {
 		case d.escaped:
@@ -103,6 +117,15 @@ func (d *document) quote(b []byte) (n int) {
 	}
 	return n
 }
+
+const (
+	ones        = 0x0101010101010101
+	quotes      = ones * '"'
+	backslashes = ones * '\\'
+)
+
+// zeroByte returns 0 if none of the eight bytes of w is zero; else the lowest bit set belongs to the first that is.
+func zeroByte(w uint64) uint64 { return (w - ones) &^ w & (ones * 0x80) }
 
 const (
 	signQuote = 1 + iota
