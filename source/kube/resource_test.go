@@ -102,6 +102,21 @@ func TestClient_Resolve_Mapping(t *testing.T) {
 	}
 }
 
+// Ensures that without a version the one that the server prefers is taken, wherever it stands.
+func TestClient_Resolve_PreferredVersion(t *testing.T) {
+	s := startServer(t, nil)
+	offerWidgets(s)
+	for i, g := range s.groups {
+		if g.Name == "shop.example.com" {
+			s.groups[i].PreferredVersion = g.Versions[1]
+		}
+	}
+	m, err := newClient(t, s).Resolve(context.Background(), kube.Named("wd"))
+	if err != nil || m.Kind.Version != "v1beta1" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // Ensures that a name that the server does not know gives one clear line, with a suggestion where one is close.
 func TestClient_Resolve_NoMatch(t *testing.T) {
 	s := startServer(t, nil)

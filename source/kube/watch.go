@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"reflect"
@@ -88,6 +89,8 @@ func (w *watch) event(frame []byte) source.Event {
 		e.Err = source.ErrTable
 	case e.Type == source.Bookmark:
 		w.bookmark(&e, raw)
+	case name == "":
+		e.Err = errNoType
 	case e.Type == source.Unknown:
 		e.Name = name
 	default:
@@ -98,6 +101,8 @@ func (w *watch) event(frame []byte) source.Event {
 	}
 	return e
 }
+
+var errNoType = errors.New("watch event without a type")
 
 // open takes a frame apart: the event's type, the kind its object says it is of, and the object.
 func (w *watch) open(frame []byte) (name string, kind schema.GroupVersionKind, raw []byte, err error) {
