@@ -1,0 +1,170 @@
+package tarn_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/tarntest"
+)
+
+// A program that prints which pods of the namespace prod come, change phase and go, until it is interrupted.
+func Example() {
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	hub, err := tarn.NewHub(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer hub.Close()
+	pods, err := tarn.For[*corev1.Pod](hub, tarn.Namespace("prod"), tarn.IndexField("node", "spec.nodeName"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = pods.Subscribe(tarn.Funcs[*corev1.Pod]{
+		Added:   func(_ context.Context, e tarn.Event[*corev1.Pod]) { fmt.Println("+", e.Key) },
+		Deleted: func(_ context.Context, e tarn.Event[*corev1.Pod]) { fmt.Println("-", e.Key) },
+		Updated: func(_ context.Context, e tarn.Event[*corev1.Pod]) {
+			if pod, err := e.New(); err == nil {
+				fmt.Println("~", e.Key, pod.Status.Phase)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := pods.Run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type task struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Worker            string `json:"worker"`
+}
+
+func newTask(name, worker string) *task {
+	return &task{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, Labels: map[string]string{"queue": "q1"}}, Worker: worker}
+}
+
+// start runs an informer of three tasks and waits until it is synced.
+func start(options ...tarn.Option) (tasks *tarn.Informer[*task], src *tarntest.Source, stop func()) {
+	src = tarntest.NewSource(tarntest.JSON[task]())
+	src.Add(newTask("boil", "ann"))
+	src.Add(newTask("peel", "bob"))
+	src.Add(newTask("slice", "ann"))
+	tasks, err := tarn.New[*task](src, tarntest.JSON[task](), options...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := tasks.Run(ctx); err != nil {
+			log.Print(err)
+		}
+	}()
+	if err := tasks.WaitSynced(ctx); err != nil {
+		log.Fatal(err)
+	}
+	return tasks, src, func() { cancel(); <-done }
+}
+
+// An informer of any source: here of a collection in memory, as in a test.
+func ExampleNew() {
+	tasks, _, stop := start(tarn.IndexField("worker", "worker"))
+	defer stop()
+
+	boil, ok, err := tasks.Get("demo/boil")
+	fmt.Println(boil.Worker, ok, err)
+	for t, err := range tasks.By("worker", "ann") {
+		fmt.Println(t.Name, err)
+	}
+	// Output:
+	// ann true <nil>
+	// boil <nil>
+	// slice <nil>
+}
+
+// A subscription gets what is stored, then what happens. Here it only cares for one worker, and looks at nothing but
+// metadata and one value.
+func ExampleInformer_Subscribe() {
+	tasks, src, stop := start()
+	defer stop()
+
+	events := make(chan string, 10)
+	sub, err := tasks.Subscribe(tarn.HandlerFunc[*task](func(_ context.Context, e tarn.Event[*task]) {
+		events <- fmt.Sprintf("%s %s initial=%v", e.Type, e.Key, e.Initial)
+	}), tarn.Where(func(t *task) bool { return t.Worker == "bob" }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := sub.WaitSynced(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	src.Update(newTask("boil", "bob"))
+	src.Delete("demo/peel")
+	for range 3 {
+		fmt.Println(<-events)
+	}
+	// Output:
+	// added demo/peel initial=true
+	// added demo/boil initial=false
+	// deleted demo/peel initial=false
+}
+
+// Several conditions, and several reads, are answered from one state. Objects come in encoded form: nothing is decoded.
+func ExampleSnapshot_Objects() {
+	tasks, _, stop := start(tarn.IndexField("worker", "worker"))
+	defer stop()
+
+	now := tasks.Snapshot()
+	objects, err := now.Objects(tarn.Indexed("worker", "ann"), tarn.HasLabels("queue=q1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for o := range objects {
+		fmt.Println(o.Key, o.Labels)
+	}
+	worker, _, err := now.Field("demo/peel", "worker")
+	fmt.Println(worker, err)
+	// Output:
+	// demo/boil queue=q1
+	// demo/slice queue=q1
+	// [bob] <nil>
+}
+
+// A predicate decides what is kept; with *object.Object it needs no decoding.
+func ExampleOnly() {
+	tasks, _, stop := start(tarn.Only(func(o *object.Object) bool { return o.Name() != "peel" }))
+	defer stop()
+	fmt.Println(tasks.Len())
+	// Output: 2
+}
+
+// Waiting for sync says why it is not there yet, in one line.
+func ExampleInformer_WaitSynced() {
+	src := tarntest.NewSource(tarntest.JSON[task]())
+	tasks, err := tarn.New[*task](src, tarntest.JSON[task](), tarn.Name("tasks"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(tasks.WaitSynced(ctx))
+	// Output: not synced: tasks: it does not run: call Run (context deadline exceeded)
+}
