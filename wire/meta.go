@@ -15,8 +15,8 @@ import (
 func Meta(enc object.Encoding, raw []byte) (object.Meta, error) {
 	var (
 		d      draft
-		labels [24]pair
-		owners [4]owner
+		labels [16]pair
+		owners [2]owner
 	)
 	d.labels, d.owners = labels[:0], owners[:0] // on the stack, unless there are more
 	var err error

@@ -110,7 +110,7 @@ func TestPath_Strings_EqualsDecoderForEveryKind(t *testing.T) {
 		if err := kjson.Unmarshal(raws[object.JSON], &tree); err != nil {
 			t.Fatal(err)
 		}
-		for _, at := range places[:min(len(places), 100)] {
+		for _, at := range places[:min(len(places), 40)] {
 			p := compile(t, v, at.path)
 			if !p.Scalar() {
 				continue
@@ -148,7 +148,7 @@ func TestPath_Strings_EqualsDecoderForEveryKind(t *testing.T) {
 // Ensures that an object without some field decodes to the object with that field zero, for fields of every kind.
 func TestCut_Decoded_EqualsFieldZeroedForEveryKind(t *testing.T) {
 	eachKind(t, func(t *testing.T, v message, fresh func() message, places []place) {
-		for _, at := range places[:min(len(places), 6)] {
+		for _, at := range places[:min(len(places), 4)] {
 			p := compile(t, v, at.path)
 			for _, enc := range encodings {
 				raw := encode(t, enc, v)
