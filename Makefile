@@ -13,7 +13,8 @@ build: ## Build the library and the command (bin/tarn)
 	go -C cmd/tarn build -o ../../bin/tarn .
 
 demo: build devcluster ## Show tarn at work on a control plane of its own, until Ctrl-C or for DEMO_SECONDS
-	go -C cmd/tarn run ./internal/demo
+	go -C cmd/tarn build -o ../../bin/demo ./internal/demo
+	@exec bin/demo
 
 test: ## Run all tests, with -race, the control plane included (under 25 minutes once that is built)
 	@scripts/test.sh unit

@@ -1,0 +1,71 @@
+// Package command is the command line of tarn: a file per subcommand, with its options, and what they share.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
+)
+
+// Main runs the command with the given arguments until it ends, or SIGINT or SIGTERM ends it, and returns the exit code. A
+// second signal kills the process.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	return Execute(ctx, args, genericiooptions.IOStreams{In: in, Out: out, ErrOut: errOut})
+}
+
+// Execute runs the command until it ends or ctx does, which watching takes as the wish to end, and returns the exit code.
+// Of an error it prints one line.
+func Execute(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
+	// client-go's own lines are of no use to who reads a table; what matters comes back as errors.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	root := NewRoot(streams)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(streams.ErrOut, "tarn:", oneLine(err.Error()))
+	var usage *usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(streams.ErrOut, "      %q shows how to use it\n", usage.command+" --help")
+	}
+	return 1
+}
+
+// NewRoot returns the command with all subcommands. Everything it writes goes to streams.
+func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tarn",
+		Short: "See what changes in a Kubernetes cluster, field by field",
+		Long: "tarn keeps a local copy of Kubernetes resources in step with the server and shows every change to them:\n" +
+			"which object, which of its fields, from what to what.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{err, cmd.CommandPath()} })
+	root.AddCommand(newWatch(streams), newVersion(streams))
+	return root
+}
+
+// usageError is a mistake in the command line.
+type usageError struct {
+	error
+	command string
+}
+
+func (e *usageError) Unwrap() error { return e.error }

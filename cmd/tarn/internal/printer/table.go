@@ -1,0 +1,179 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Where there are fewer columns than detailWidth for what changed, it gets a line of its own, indented by detailIndent.
+const (
+	detailWidth  = 44
+	detailIndent = 11
+)
+
+// table writes a line per record. Columns grow with what comes, up to a limit; what is longer pushes the rest of its own
+// line aside and no other.
+type table struct {
+	w      io.Writer
+	o      Options
+	p      palette
+	header bool // has been written
+
+	resource, namespace, name int // widths
+}
+
+func newTable(w io.Writer, o Options) *table {
+	t := &table{w: w, o: o, p: newPalette(o.Color), resource: len("RESOURCE"), namespace: len("NAMESPACE"), name: len("NAME")}
+	for _, r := range o.Expect {
+		t.grow(r)
+	}
+	return t
+}
+
+// grow makes the columns as wide as the record needs, but not so wide that on this screen little is left for changes.
+func (t *table) grow(r Record) {
+	t.resource = grown(t.resource, r.Short, t.limit(24))
+	t.namespace = grown(t.namespace, r.Namespace, t.limit(20))
+	t.name = grown(t.name, r.Name, t.limit(60))
+}
+
+// grown returns the column's width with s in it, if that is not beyond the limit.
+func grown(column int, s string, limit int) int {
+	if n := width(s); n > column && n <= limit {
+		return n
+	}
+	return column
+}
+
+// limit returns how wide a column may get that would like to be most wide: on a narrow screen, less.
+func (t *table) limit(most int) int {
+	if w := t.o.Width(); w > 0 {
+		return min(most, w*most/140)
+	}
+	return most
+}
+
+// Print implements [Printer].
+func (t *table) Print(r Record) error {
+	t.grow(r)
+	var b strings.Builder
+	screen := t.o.Width()
+	if !t.header && screen > 0 { // pipes get data only
+		last := "CHANGE"
+		if t.o.State {
+			last = ""
+		}
+		fmt.Fprintln(&b, t.p.strong.Sprint(strings.TrimRight(t.line("TIME", " ", "RESOURCE", "NAMESPACE", "NAME", "AGE")+last, " ")))
+	}
+	t.header = true
+	sign, _ := t.p.of(r.Type)
+	columns := t.line(clock(r.Time), sign, r.Short, r.Namespace, r.Name, age(r))
+	start, detail := t.paint(r.Type, columns), ""
+	switch room := screen - width(columns); {
+	case screen <= 0:
+		detail = t.detail(r, 0)
+	case room >= detailWidth:
+		detail = t.detail(r, room)
+	default:
+		if d := t.detail(r, max(screen-detailIndent, 24)); d != "" {
+			start, detail = strings.TrimRight(start, " ")+"\n", strings.Repeat(" ", detailIndent)+d
+		}
+	}
+	fmt.Fprintln(&b, strings.TrimRight(start+detail, " "))
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// paint returns the columns before the last with their colours.
+func (t *table) paint(typ Type, columns string) string {
+	if !t.o.Color || t.o.State {
+		return columns
+	}
+	const sign = len("15:04:05 ")
+	colored := columns[sign:]
+	if typ != Added && typ != Deleted {
+		colored = colored[:1]
+	}
+	colored = strings.TrimRight(colored, " ")
+	_, c := t.p.of(typ)
+	return t.p.faint.Sprint(columns[:sign]) + c.Sprint(colored) + columns[sign+len(colored):]
+}
+
+// line returns the columns before the last.
+func (t *table) line(time, sign, resource, namespace, name, age string) string {
+	var columns []string
+	if !t.o.State {
+		columns = append(columns, pad(time, 8), sign)
+	}
+	if t.o.Kinds {
+		columns = append(columns, pad(resource, t.resource))
+	}
+	if t.o.Namespaces {
+		columns = append(columns, pad(namespace, t.namespace))
+	}
+	return strings.Join(append(columns, pad(name, t.name), pad(age, 5)), " ") + " "
+}
+
+// detail returns the last column in at most room columns; 0 is no limit.
+func (t *table) detail(r Record, room int) string {
+	switch {
+	case r.Err != nil:
+		return t.p.deleted.Sprint("cannot be read: " + shorten(Printable(r.Err.Error()), max(room-16, 60)))
+	case r.Missed:
+		return "(deleted while nobody watched)"
+	case r.Type == Deleted:
+		return ""
+	case r.Type != Updated:
+		return t.about(r, room)
+	}
+	shown, hidden := changes(r, t.o.AllFields)
+	if len(shown) == 0 {
+		if hidden > 1 {
+			return t.p.faint.Sprint("(managedFields only)")
+		}
+		return t.p.faint.Sprint("(no field changed)")
+	}
+	return t.list(facts(shown), room)
+}
+
+// list returns as many facts as fit, at least one, and how many there are besides.
+func (t *table) list(all []fact, room int) string {
+	const between = "  "
+	var out []string
+	used := 0
+	for i, f := range all {
+		more := ""
+		if left := len(all) - i - 1; left > 0 {
+			more = fmt.Sprintf("%s… and %d more", between, left)
+		}
+		if room == 0 {
+			f = f.fit(1 << 20)
+		} else {
+			f = f.fit(room - used - width(more))
+		}
+		tooMany := i >= t.o.MaxChanges || room > 0 && used+f.width()+width(more) > room
+		if i > 0 && tooMany {
+			return strings.Join(append(out, t.p.faint.Sprintf("… and %d more", len(all)-i)), between)
+		}
+		out = append(out, f.paint(t.p))
+		used += f.width() + len(between)
+	}
+	return strings.Join(out, between)
+}
+
+// about returns what a new object is about.
+func (t *table) about(r Record, room int) string {
+	var out []string
+	used := 0
+	for _, s := range about(r.New) {
+		if used += width(s) + 1; room > 0 && used > room+1 {
+			break
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return t.p.faint.Sprint(strings.Join(out, " "))
+}

@@ -1,0 +1,98 @@
+package printer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// text returns a value on one line: strings as they are where that is unmistakable, else as in JSON. Nothing in it can
+// move the cursor or change colours, whatever the server sent.
+func text(v any) string {
+	s, ok := v.(string)
+	if !ok {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		return Printable(string(raw))
+	}
+	if s == "" || s == "null" || s == "true" || s == "false" || s != strings.TrimSpace(s) || Printable(s) != s {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// Printable returns s with every character that is not printable escaped.
+func Printable(s string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+	if strings.IndexFunc(s, odd) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if odd(r) {
+			q := strconv.QuoteRune(r)
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// shorten returns at most limit characters of s, with an ellipsis where some are missing: in the middle, because the ends
+// of ids, images and addresses tell the most.
+func shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	r := []rune(s)
+	if limit < 8 {
+		return string(r[:max(limit-1, 0)]) + "…"
+	}
+	head := (limit - 1) * 2 / 3
+	return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
+}
+
+// last returns the end of s, with an ellipsis where something is missing before.
+func last(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return "…" + string(r[len(r)-max(limit-1, 0):])
+}
+
+// width returns how many columns s takes, as far as every character takes one.
+func width(s string) int { return utf8.RuneCountInString(s) }
+
+// pad returns s with spaces up to n columns.
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-width(s), 0)) }
+
+// age returns how old the object is, as kubectl writes it.
+func age(r Record) string {
+	if r.Created.IsZero() {
+		return "?"
+	}
+	return duration.HumanDuration(max(r.Time.Sub(r.Created), 0))
+}
+
+// clock returns the time of day.
+func clock(t time.Time) string { return t.Format("15:04:05") }
+
+// objectName returns the object as kubectl's -o name writes it: pod/web-1, deployment.apps/web.
+func objectName(r Record) string {
+	_, group, _ := strings.Cut(r.Resource, ".")
+	kind := strings.ToLower(r.Kind)
+	if group != "" {
+		kind += "." + group
+	}
+	return kind + "/" + r.Name
+}
