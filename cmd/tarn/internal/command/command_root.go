@@ -3,7 +3,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,10 +35,6 @@ func Execute(ctx context.Context, args []string, streams genericiooptions.IOStre
 		return 0
 	}
 	fmt.Fprintln(streams.ErrOut, "tarn:", oneLine(err.Error()))
-	var usage *usageError
-	if errors.As(err, &usage) {
-		fmt.Fprintf(streams.ErrOut, "      %q shows how to use it\n", usage.command+" --help")
-	}
 	return 1
 }
 
@@ -51,7 +46,12 @@ func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: "tarn keeps a local copy of Kubernetes resources in step with the server and shows every change to them:\n" +
 			"which object, which of its fields, from what to what.",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("there is no command %q", args[0]), "tarn"}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)
@@ -68,4 +68,8 @@ type usageError struct {
 	command string
 }
 
+// Error returns one line that says where help is.
+func (e *usageError) Error() string { return fmt.Sprintf("%v; see %q", e.error, e.command+" --help") }
+
+// Unwrap returns the mistake.
 func (e *usageError) Unwrap() error { return e.error }

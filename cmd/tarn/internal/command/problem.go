@@ -59,7 +59,9 @@ func explain(err error, at place) *problem {
 	var network net.Error
 	switch {
 	case errors.As(err, &missing):
-		p.text, p.hint = missing.Error(), `"kubectl api-resources" lists what there is`
+		if p.text = missing.Error(); len(missing.Suggestions) == 0 {
+			p.hint = `"kubectl api-resources" lists what there is`
+		}
 	case errors.Is(err, kube.ErrNotListable):
 		p.text, p.waits = err.Error()+" and so not be watched", false
 	case apierrors.IsUnauthorized(err):

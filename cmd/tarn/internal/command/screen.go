@@ -94,6 +94,13 @@ func (n *notices) progress(format string, args ...any) {
 	n.passes = true
 }
 
+// interrupted makes the next line replace the ^C that a terminal shows.
+func (n *notices) interrupted() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.passes = n.screen.terminal
+}
+
 // done removes the progress line.
 func (n *notices) done() {
 	n.mu.Lock()

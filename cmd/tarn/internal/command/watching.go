@@ -109,6 +109,7 @@ func (w *watching) ended(ctx context.Context, err error) error {
 	if w.o.once {
 		return errors.New("ended before everything was read")
 	}
+	w.notices.interrupted()
 	w.notices.say("ended after %s, before everything was read", span(time.Since(w.started)))
 	return nil
 }
@@ -261,8 +262,9 @@ func (w *watching) summary() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	added, updated, deleted := w.counts[tarn.Added], w.counts[tarn.Updated], w.counts[tarn.Deleted]
-	w.notices.say("watched for %s: %s (%s added, %s updated, %s deleted), %s conflated, %s",
-		span(time.Since(w.started)), count(added+updated+deleted, "change", "changes"), thousands(added), thousands(updated),
+	w.notices.interrupted()
+	w.notices.say("%s in %s: %s added, %s updated, %s deleted; %s conflated, %s",
+		count(added+updated+deleted, "change", "changes"), span(time.Since(w.started)), thousands(added), thousands(updated),
 		thousands(deleted), thousands(int(conflated)), count(int(failures), "error", "errors"))
 }
 

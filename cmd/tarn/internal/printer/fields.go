@@ -26,41 +26,69 @@ func facts(changes []fielddiff.Change) []fact {
 	slices.SortStableFunc(sorted, func(a, b fielddiff.Change) int { return cmp.Compare(rank(a), rank(b)) })
 	out := make([]fact, len(sorted))
 	for i, c := range sorted {
-		out[i] = fact{kind: c.Kind, path: c.Path.String(), old: text(c.Old), new: text(c.New)}
+		out[i] = fact{kind: c.Kind, path: c.Path.String(), old: brief(c.Old), new: brief(c.New)}
 	}
 	return out
 }
 
-// rank says how late a change comes in the order.
+// late are the names of fields that go along with others, and how late they come; see rank.
+var late = map[string]int{
+	"reason": 2, "message": 3, "started": 3, "lastState": 3, "state": 2, "generation": 5, "observedGeneration": 5,
+}
+
+// rank says how late a change comes: what is wanted and what it has come to, then details, then times and counters that
+// follow from them.
 func rank(c fielddiff.Change) int {
 	name := c.Path.Last()
+	late, known := late[name]
 	switch {
 	case c.Path.Under("metadata", "managedFields"), c.Path.Under("metadata", "resourceVersion"):
-		return 5
-	case name == "observedGeneration", name == "generation", strings.HasSuffix(name, "TransitionTime"),
-		strings.HasSuffix(name, "UpdateTime"), strings.HasSuffix(name, "HeartbeatTime"), strings.HasSuffix(name, "ProbeTime"):
-		return 4
-	case strings.HasSuffix(name, "Time"), strings.HasSuffix(name, "ID"), strings.HasSuffix(name, "At"):
-		return 3
-	case name == "message", c.Path.Under("metadata", "annotations"):
-		return 2
-	case name == "phase", name == "replicas", name == "deletionTimestamp", c.Path.Under("spec"):
+		return 6
+	case c.Path.Under("spec"), c.Path.Under("data"), name == "phase", name == "deletionTimestamp":
 		return 0
+	case known:
+		return late
+	case strings.HasSuffix(name, "Time"), strings.HasSuffix(name, "At"):
+		return 5
+	case strings.HasSuffix(name, "ID"), c.Path.Under("metadata", "annotations"), isMap(c.Old), isMap(c.New):
+		return 4
 	}
 	return 1
 }
 
-// fit returns the fact in at most limit columns if that is possible without making it meaningless: first the values are
-// cut, then the path from its front.
+func isMap(v any) bool { _, ok := v.(map[string]any); return ok }
+
+// fit returns the fact in at most limit columns if that is possible without making it meaningless: first what the values
+// have in common is cut, then the values, then the path from its front.
 func (f fact) fit(limit int) fact {
-	for _, n := range []int{valueLimit, 32, 24, 16, 12} {
-		f.old, f.new = shorten(f.old, n), shorten(f.new, n)
+	both := f.kind == fielddiff.Changed
+	for n, most := range []int{valueLimit, 32, 24, 16, 12} {
+		if both && (n > 0 || width(f.old) > most || width(f.new) > most) {
+			f.old, f.new = withoutCommon(f.old, f.new, []string{"/ ,=@", "/ ,=@:.-T"}[min(n/2, 1)])
+		}
+		f.old, f.new = shorten(f.old, most), shorten(f.new, most)
 		if f.width() <= limit {
 			return f
 		}
 	}
-	f.path = last(f.path, max(limit-(f.width()-width(f.path)), 16))
+	f.path = lastOf(f.path, max(limit-(f.width()-width(f.path)), 16))
 	return f
+}
+
+// withoutCommon leaves out how both texts begin, up to the last of the marks in it.
+func withoutCommon(a, b, marks string) (string, string) {
+	ra, rb := []rune(a), []rune(b)
+	n, cut := 0, 0
+	for n < min(len(ra), len(rb)) && ra[n] == rb[n] {
+		if strings.ContainsRune(marks, ra[n]) {
+			cut = n
+		}
+		n++
+	}
+	if cut < 4 {
+		return a, b
+	}
+	return "…" + string(ra[cut:]), "…" + string(rb[cut:])
 }
 
 // String returns the fact without colours.
@@ -110,6 +138,13 @@ func about(object map[string]any) []string {
 			continue
 		}
 		out = append(out, path[len(path)-1]+"="+shorten(text(v), 32))
+	}
+	conditions, _ := dig(object, []string{"status", "conditions"})
+	list, _ := conditions.([]any)
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok && (c["type"] == "Ready" || c["type"] == "Available") {
+			out = append(out, fmt.Sprintf("%s=%s", c["type"], shorten(text(c["status"]), 32)))
+		}
 	}
 	if data, ok := object["data"].(map[string]any); ok {
 		out = append(out, fmt.Sprintf("data: %d keys", len(data)))

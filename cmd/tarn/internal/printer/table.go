@@ -31,11 +31,20 @@ func newTable(w io.Writer, o Options) *table {
 	return t
 }
 
-// grow makes the columns as wide as the record needs, but not so wide that on this screen little is left for changes.
+// grow makes the columns as wide as the record needs, within limits: what is longer than those is rare.
 func (t *table) grow(r Record) {
-	t.resource = grown(t.resource, r.Short, t.limit(24))
-	t.namespace = grown(t.namespace, r.Namespace, t.limit(20))
-	t.name = grown(t.name, r.Name, t.limit(60))
+	screen := t.o.Width()
+	t.resource = grown(t.resource, r.Short, limit(24, screen/5))
+	t.namespace = grown(t.namespace, r.Namespace, limit(20, screen/6))
+	t.name = grown(t.name, r.Name, limit(60, screen-width(t.line("", "", "", "", "", ""))+t.name))
+}
+
+// limit returns the smaller one of what a column may take at most and what the screen has; 0 is no screen.
+func limit(most, screen int) int {
+	if screen <= 0 {
+		return most
+	}
+	return min(most, screen)
 }
 
 // grown returns the column's width with s in it, if that is not beyond the limit.
@@ -44,14 +53,6 @@ func grown(column int, s string, limit int) int {
 		return n
 	}
 	return column
-}
-
-// limit returns how wide a column may get that would like to be most wide: on a narrow screen, less.
-func (t *table) limit(most int) int {
-	if w := t.o.Width(); w > 0 {
-		return min(most, w*most/140)
-	}
-	return most
 }
 
 // Print implements [Printer].
@@ -104,7 +105,7 @@ func (t *table) paint(typ Type, columns string) string {
 func (t *table) line(time, sign, resource, namespace, name, age string) string {
 	var columns []string
 	if !t.o.State {
-		columns = append(columns, pad(time, 8), sign)
+		columns = append(columns, pad(time, 8), pad(sign, 1))
 	}
 	if t.o.Kinds {
 		columns = append(columns, pad(resource, t.resource))

@@ -1,8 +1,11 @@
 package printer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +30,44 @@ func text(v any) string {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// brief is text with what tells most of a map first, and without the punctuation that only a program needs.
+func brief(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Collect(maps.Keys(v))
+		slices.SortFunc(names, func(a, b string) int {
+			return cmp.Or(cmp.Compare(weight(v[a], a), weight(v[b], b)), cmp.Compare(a, b))
+		})
+		var parts []string
+		for _, name := range names {
+			parts = append(parts, Printable(name)+": "+brief(v[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		var parts []string
+		for _, item := range v {
+			parts = append(parts, brief(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return text(v)
+}
+
+// weight orders the fields of a map: names and reasons, then what else is short, then what is nested.
+func weight(v any, name string) int {
+	switch v.(type) {
+	case map[string]any, []any:
+		return 3
+	}
+	switch {
+	case name == "name", name == "type", name == "reason":
+		return 0
+	case strings.HasSuffix(name, "ID"), strings.HasSuffix(name, "At"), strings.HasSuffix(name, "Time"):
+		return 2
+	}
+	return 1
 }
 
 // Printable returns s with every character that is not printable escaped.
@@ -54,20 +95,24 @@ func shorten(s string, limit int) string {
 		return s
 	}
 	r := []rune(s)
-	if limit < 8 {
+	if limit < 8 || r[0] == '{' || r[0] == '[' {
 		return string(r[:max(limit-1, 0)]) + "…"
 	}
 	head := (limit - 1) * 2 / 3
 	return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
 }
 
-// last returns the end of s, with an ellipsis where something is missing before.
-func last(s string, limit int) string {
-	r := []rune(s)
+// lastOf returns the end of a path that fits, from the start of one of its parts if there is one, after an ellipsis.
+func lastOf(path string, limit int) string {
+	r := []rune(path)
 	if len(r) <= limit {
-		return s
+		return path
 	}
-	return "…" + string(r[len(r)-max(limit-1, 0):])
+	end := string(r[len(r)-max(limit-1, 0):])
+	if i := strings.IndexAny(end, ".["); i >= 0 && i < len(end)-4 {
+		end = end[i:]
+	}
+	return "…" + end
 }
 
 // width returns how many columns s takes, as far as every character takes one.
