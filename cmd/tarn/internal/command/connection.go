@@ -30,7 +30,7 @@ func connect(flags *genericclioptions.ConfigFlags) (*connection, error) {
 	}
 	if clientcmdapi.IsConfigEmpty(&raw) && *flags.APIServer == "" && os.Getenv("KUBERNETES_SERVICE_HOST") == "" && os.Getenv("KUBERNETES_MASTER") == "" {
 		return nil, &problem{
-			text: "no cluster is configured: no kubeconfig at " + strings.Join(kubeconfigs(flags), ", "),
+			text: "no cluster is configured: there is no kubeconfig at " + strings.Join(kubeconfigs(flags), ", "),
 			hint: "give --kubeconfig, set KUBECONFIG, or give --server", err: clientcmd.ErrEmptyConfig,
 		}
 	}

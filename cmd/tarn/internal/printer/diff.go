@@ -27,7 +27,7 @@ func (d *diff) Print(r Record) error {
 		head += " in " + r.Namespace
 	}
 	version := "version " + r.NewVersion
-	if r.Type == Updated {
+	if r.Type == Updated && r.OldVersion != "" {
 		version = "version " + r.OldVersion + " → " + r.NewVersion
 	}
 	what := string(r.Type)
@@ -88,7 +88,10 @@ func (d *diff) change(b *strings.Builder, c fielddiff.Change) {
 	}
 }
 
-// block writes a value after its path: a scalar on the same line, anything larger as YAML on lines of its own.
+// lineLimit is how long a list may be that is written on one line.
+const lineLimit = 60
+
+// block writes a value after its path: what is simple or short on the same line, anything larger as YAML on lines of its own.
 func block(b *strings.Builder, c *color.Color, prefix, path string, v any) {
 	var raw []byte
 	switch v := v.(type) {
@@ -97,7 +100,7 @@ func block(b *strings.Builder, c *color.Color, prefix, path string, v any) {
 			raw, _ = yaml.Marshal(v)
 		}
 	case []any:
-		if len(v) > 0 {
+		if short := text(v); len(v) > 0 && (len(short) > lineLimit || strings.Contains(short, "{")) {
 			raw, _ = yaml.Marshal(v)
 		}
 	}

@@ -71,7 +71,13 @@ func (f fact) fit(limit int) fact {
 			return f
 		}
 	}
-	f.path = lastOf(f.path, max(limit-(f.width()-width(f.path)), 16))
+	for _, step := range []struct{ value, path int }{{12, 24}, {8, 12}} {
+		f.old, f.new = shorten(f.old, step.value), shorten(f.new, step.value)
+		f.path = lastOf(f.path, max(limit-(f.width()-width(f.path)), step.path))
+		if f.width() <= limit {
+			break
+		}
+	}
 	return f
 }
 

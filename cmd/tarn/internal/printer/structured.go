@@ -74,7 +74,7 @@ type yamlDocuments struct{ w io.Writer }
 // Print implements [Printer].
 func (y *yamlDocuments) Print(r Record) error {
 	comment := fmt.Sprintf("# %s %s %s, version %s", clock(r.Time), r.Type, objectName(r), r.NewVersion)
-	if r.Type == Updated {
+	if r.Type == Updated && r.OldVersion != "" {
 		comment = fmt.Sprintf("# %s %s %s, version %s → %s", clock(r.Time), r.Type, objectName(r), r.OldVersion, r.NewVersion)
 	}
 	if r.Err != nil {

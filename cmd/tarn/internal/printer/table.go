@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Where there are fewer columns than detailWidth for what changed, it gets a line of its own, indented by detailIndent.
+// Where there are fewer columns than detailWidth for what changed, it gets a line of its own, with the age in front, so that
+// it begins at detailIndent.
 const (
 	detailWidth  = 44
 	detailIndent = 11
@@ -26,17 +27,23 @@ type table struct {
 func newTable(w io.Writer, o Options) *table {
 	t := &table{w: w, o: o, p: newPalette(o.Color), resource: len("RESOURCE"), namespace: len("NAMESPACE"), name: len("NAME")}
 	for _, r := range o.Expect {
-		t.grow(r)
+		t.growOthers(r) // what these leave is what names may take
+	}
+	for _, r := range o.Expect {
+		t.growName(r)
 	}
 	return t
 }
 
-// grow makes the columns as wide as the record needs, within limits: what is longer than those is rare.
-func (t *table) grow(r Record) {
+// growOthers makes the columns as wide as the record needs, within limits: what is longer than those is rare.
+func (t *table) growOthers(r Record) {
 	screen := t.o.Width()
 	t.resource = grown(t.resource, r.Short, limit(24, screen/5))
 	t.namespace = grown(t.namespace, r.Namespace, limit(20, screen/6))
-	t.name = grown(t.name, r.Name, limit(60, screen-width(t.line("", "", "", "", "", ""))+t.name))
+}
+
+func (t *table) growName(r Record) {
+	t.name = grown(t.name, r.Name, limit(60, t.o.Width()-width(t.line("", "", "", "", ""))+t.name))
 }
 
 // limit returns the smaller one of what a column may take at most and what the screen has; 0 is no screen.
@@ -57,36 +64,48 @@ func grown(column int, s string, limit int) int {
 
 // Print implements [Printer].
 func (t *table) Print(r Record) error {
-	t.grow(r)
+	t.growOthers(r)
+	t.growName(r)
 	var b strings.Builder
 	screen := t.o.Width()
+	twoLines := screen > 0 && screen-width(t.line("", "", "", "", ""))-ageWidth < detailWidth && !t.o.State
 	if !t.header && screen > 0 { // pipes get data only
-		last := "CHANGE"
-		if t.o.State {
-			last = ""
+		head := t.line("TIME", " ", "RESOURCE", "NAMESPACE", "NAME")
+		switch {
+		case t.o.State:
+			head += "AGE"
+		case !twoLines:
+			head += pad("AGE", ageWidth) + "CHANGE"
 		}
-		fmt.Fprintln(&b, t.p.strong.Sprint(strings.TrimRight(t.line("TIME", " ", "RESOURCE", "NAMESPACE", "NAME", "AGE")+last, " ")))
+		fmt.Fprintln(&b, t.p.strong.Sprint(strings.TrimRight(head, " ")))
 	}
 	t.header = true
 	sign, _ := t.p.of(r.Type)
-	columns := t.line(clock(r.Time), sign, r.Short, r.Namespace, r.Name, age(r))
+	columns, old := t.line(clock(r.Time), sign, r.Short, r.Namespace, r.Name), age(r)
 	start, detail := t.paint(r.Type, columns), ""
-	switch room := screen - width(columns); {
-	case screen <= 0:
-		detail = t.detail(r, 0)
-	case room >= detailWidth:
-		detail = t.detail(r, room)
-	default:
-		if d := t.detail(r, max(screen-detailIndent, 24)); d != "" {
-			start, detail = strings.TrimRight(start, " ")+"\n", strings.Repeat(" ", detailIndent)+d
-		}
+	if twoLines {
+		detail = t.detail(r, max(screen-detailIndent, 24))
 	}
-	fmt.Fprintln(&b, strings.TrimRight(start+detail, " "))
+	if detail != "" {
+		fmt.Fprintf(&b, "%s\n%*s %s\n", strings.TrimRight(start, " "), detailIndent-1, old, detail)
+	} else {
+		if !twoLines {
+			room := 0
+			if screen > 0 {
+				room = max(screen-width(columns)-ageWidth, 24)
+			}
+			detail = t.detail(r, room)
+		}
+		fmt.Fprintln(&b, strings.TrimRight(start+pad(old, ageWidth)+detail, " "))
+	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
-// paint returns the columns before the last with their colours.
+// ageWidth is the width of the column with the age: 3m39s and a space.
+const ageWidth = 6
+
+// paint returns the columns before the age with their colours.
 func (t *table) paint(typ Type, columns string) string {
 	if !t.o.Color || t.o.State {
 		return columns
@@ -101,8 +120,8 @@ func (t *table) paint(typ Type, columns string) string {
 	return t.p.faint.Sprint(columns[:sign]) + c.Sprint(colored) + columns[sign+len(colored):]
 }
 
-// line returns the columns before the last.
-func (t *table) line(time, sign, resource, namespace, name, age string) string {
+// line returns the columns before the age.
+func (t *table) line(time, sign, resource, namespace, name string) string {
 	var columns []string
 	if !t.o.State {
 		columns = append(columns, pad(time, 8), pad(sign, 1))
@@ -113,7 +132,7 @@ func (t *table) line(time, sign, resource, namespace, name, age string) string {
 	if t.o.Namespaces {
 		columns = append(columns, pad(namespace, t.namespace))
 	}
-	return strings.Join(append(columns, pad(name, t.name), pad(age, 5)), " ") + " "
+	return strings.Join(append(columns, pad(name, t.name)), " ") + " "
 }
 
 // detail returns the last column in at most room columns; 0 is no limit.

@@ -1,0 +1,329 @@
+package printer_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tarn-dev/tarn/cmd/tarn/internal/printer"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var now = time.Date(2026, 3, 4, 12, 30, 5, 0, time.UTC)
+
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return m
+}
+
+// pod returns a record of a pod that was made an hour ago; before is "" where there is no change.
+func pod(t testing.TB, typ printer.Type, name, before, after string) printer.Record {
+	t.Helper()
+	r := printer.Record{
+		Type: typ, Time: now, Resource: "pods", Short: "pods", Kind: "Pod", Namespace: "prod", Name: name, UID: "u1",
+		Created: now.Add(-time.Hour), NewVersion: "12", New: object(t, after),
+	}
+	if before != "" {
+		r.Old, r.OldVersion = object(t, before), "11"
+	}
+	return r
+}
+
+// printed returns what a format prints for the records.
+func printed(t testing.TB, format string, o printer.Options, records ...printer.Record) string {
+	t.Helper()
+	var out bytes.Buffer
+	p, err := printer.New(format, &out, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := p.Print(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+func expect(t testing.TB, got, want string) {
+	t.Helper()
+	want = strings.TrimPrefix(want, "\n")
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func columns(n int) func() int { return func() int { return n } }
+
+// records are one of each kind.
+func records(t testing.TB) []printer.Record {
+	missed := pod(t, printer.Deleted, "web-3", `{}`, `{}`)
+	missed.Missed = true
+	broken := pod(t, printer.Updated, "web-4", ``, `{}`)
+	broken.Err = errors.New("bad\nbytes")
+	return []printer.Record{
+		pod(t, printer.Added, "web-1", ``, `{"status":{"phase":"Pending"},"spec":{"nodeName":"n7"}}`),
+		pod(t, printer.Updated, "web-1",
+			`{"metadata":{"resourceVersion":"11"},"status":{"phase":"Pending","conditions":[{"type":"Ready","status":"False","reason":"Starting"}]}}`,
+			`{"metadata":{"resourceVersion":"12"},"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}`),
+		pod(t, printer.Deleted, "web-2", `{}`, `{}`),
+		missed, broken,
+		pod(t, printer.Present, "web-5", ``, `{"status":{"phase":"Running"}}`),
+	}
+}
+
+// Ensures that every kind of record has its line, and that without a terminal lines are as long as they need to be.
+func TestTable_Print_Pipe(t *testing.T) {
+	expect(t, printed(t, "table", printer.Options{}, records(t)...), `
+12:30:05 + web-1 60m   phase=Pending nodeName=n7
+12:30:05 ~ web-1 60m   status.phase: Pending → Running  status.conditions[Ready].status: False → True  +status.podIP: 10.0.0.1  -status.conditions[Ready].reason: Starting
+12:30:05 - web-2 60m
+12:30:05 - web-3 60m   (deleted while nobody watched)
+12:30:05 ~ web-4 60m   cannot be read: bad\nbytes
+12:30:05 = web-5 60m   phase=Running
+`)
+}
+
+// Ensures that a terminal gets a header, no line is wider than it, and what does not fit is counted.
+func TestTable_Print_Wide(t *testing.T) {
+	o := printer.Options{Width: columns(100), Kinds: true, Namespaces: true}
+	expect(t, printed(t, "table", o, records(t)...), `
+TIME       RESOURCE NAMESPACE NAME  AGE   CHANGE
+12:30:05 + pods     prod      web-1 60m   phase=Pending nodeName=n7
+12:30:05 ~ pods     prod      web-1 60m   status.phase: Pending → Running  … and 3 more
+12:30:05 - pods     prod      web-2 60m
+12:30:05 - pods     prod      web-3 60m   (deleted while nobody watched)
+12:30:05 ~ pods     prod      web-4 60m   cannot be read: bad\nbytes
+12:30:05 = pods     prod      web-5 60m   phase=Running
+`)
+}
+
+// Ensures that on a narrow terminal the change gets a line of its own, with the age under the time.
+func TestTable_Print_Narrow(t *testing.T) {
+	o := printer.Options{Width: columns(80), Kinds: true, Namespaces: true}
+	expect(t, printed(t, "table", o, records(t)...), `
+TIME       RESOURCE NAMESPACE NAME
+12:30:05 + pods     prod      web-1
+       60m phase=Pending nodeName=n7
+12:30:05 ~ pods     prod      web-1
+       60m status.phase: Pending → Running  … and 3 more
+12:30:05 - pods     prod      web-2 60m
+12:30:05 - pods     prod      web-3
+       60m (deleted while nobody watched)
+12:30:05 ~ pods     prod      web-4
+       60m cannot be read: bad\nbytes
+12:30:05 = pods     prod      web-5
+       60m phase=Running
+`)
+}
+
+// Ensures that the state is a plain list, without times and signs.
+func TestTable_Print_State(t *testing.T) {
+	expect(t, printed(t, "table", printer.Options{Width: columns(80), State: true}, records(t)[5]), `
+NAME  AGE
+web-5 60m   phase=Running
+`)
+}
+
+// Ensures that columns are as wide from the start as what is expected needs, and that one odd name moves no other line.
+func TestTable_Print_Columns(t *testing.T) {
+	long := pod(t, printer.Deleted, strings.Repeat("x", 70), `{}`, `{}`)
+	o := printer.Options{Expect: []printer.Record{{Name: "a-name-of-20-letters"}, {Name: long.Name}}}
+	expect(t, printed(t, "table", o, records(t)[2], long, records(t)[2]), `
+12:30:05 - web-2                60m
+12:30:05 - `+long.Name+` 60m
+12:30:05 - web-2                60m
+`)
+}
+
+// Ensures what is said of a change that leaves nothing to show, and that all fields are shown on request.
+func TestTable_Print_Hidden(t *testing.T) {
+	only := pod(t, printer.Updated, "web-1", `{"metadata":{"resourceVersion":"11","managedFields":[]}}`,
+		`{"metadata":{"resourceVersion":"12","managedFields":[{"manager":"x"}]}}`)
+	nothing := pod(t, printer.Updated, "web-1", `{"metadata":{"resourceVersion":"11"}}`, `{"metadata":{"resourceVersion":"12"}}`)
+	expect(t, printed(t, "table", printer.Options{}, only, nothing), `
+12:30:05 ~ web-1 60m   (managedFields only)
+12:30:05 ~ web-1 60m   (no field changed)
+`)
+	expect(t, printed(t, "table", printer.Options{AllFields: true}, only), `
+12:30:05 ~ web-1 60m   metadata.managedFields: [] → [{manager: x}]  metadata.resourceVersion: 11 → 12
+`)
+}
+
+// Ensures that no more changes are shown than asked for.
+func TestTable_Print_MaxChanges(t *testing.T) {
+	r := pod(t, printer.Updated, "web-1", `{"a":1,"b":1,"c":1,"d":1}`, `{"a":2,"b":2,"c":2,"d":2}`)
+	expect(t, printed(t, "table", printer.Options{MaxChanges: 1}, r), "12:30:05 ~ web-1 60m   a: 1 → 2  … and 3 more\n")
+	expect(t, printed(t, "table", printer.Options{MaxChanges: 3}, r), "12:30:05 ~ web-1 60m   a: 1 → 2  b: 1 → 2  c: 1 → 2  … and 1 more\n")
+}
+
+// Ensures how values are shown: unmistakably, shortened where they are long, and without what could disturb a terminal.
+func TestTable_Print_Values(t *testing.T) {
+	for _, c := range []struct{ name, before, after, want string }{
+		{"empty", `"x"`, `""`, `a: x → ""`},
+		{"text that looks like another type", `true`, `"true"`, `a: true → "true"`},
+		{"null", `1`, `null`, `a: 1 → null`},
+		{"escape sequence", `"x"`, `"\u001b[31mred\u0007"`, `a: x → "\x1b[31mred\a"`},
+		{"list", `["a"]`, `["a",1,null]`, `a: [a] → [a, 1, null]`},
+		{"nested", `[]`, `[{"at":{"x":1},"reason":"R","startedAt":"t","n":1}]`, `+a[0]`},
+		{
+			"common beginning", `"registry.example.com/team/web:1.26.10-beta.20"`, `"registry.example.com/team/web:1.26.10-beta.21-hotfix"`,
+			`a: …/web:1.26.10-beta.20 → …/web:1.26.10-beta.21-hotfix`,
+		},
+		{"long", `"x"`, `"` + strings.Repeat("0123456789", 8) + `"`, `a: x → 0123456789012345678901234567890…4567890123456789`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.name == "nested" {
+				c.want = `a: [] → [{reason: R, n: 1, startedAt: t, at: {x: 1}}]`
+			}
+			r := pod(t, printer.Updated, "p", `{"a":`+c.before+`}`, `{"a":`+c.after+`}`)
+			expect(t, strings.TrimPrefix(printed(t, "table", printer.Options{}, r), "12:30:05 ~ p    60m   "), c.want+"\n")
+		})
+	}
+}
+
+// Ensures that for any width a line fits, as long as the terminal is not smaller than what cannot be cut.
+func TestTable_Print_Fits(t *testing.T) {
+	r := pod(t, printer.Updated, "web-1", `{"spec":{"a":{"very":{"long":{"path":{"to":"`+strings.Repeat("x", 60)+`"}}}}},"b":1,"c":1}`,
+		`{"spec":{"a":{"very":{"long":{"path":{"to":"`+strings.Repeat("y", 70)+`"}}}}},"b":2,"c":2}`)
+	for w := 60; w < 240; w++ {
+		out := printed(t, "table", printer.Options{Width: columns(w), Namespaces: true, Kinds: true}, r)
+		for line := range strings.Lines(out) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > w {
+				t.Fatalf("width %d: %d columns: %s", w, n, line)
+			}
+		}
+		if !strings.Contains(out, "to: ") {
+			t.Fatalf("width %d: what changed is not said:\n%s", w, out)
+		}
+	}
+}
+
+// Ensures that colours are there only if they are wanted, and are ended.
+func TestTable_Print_Color(t *testing.T) {
+	if out := printed(t, "table", printer.Options{}, records(t)...); strings.Contains(out, "\x1b") {
+		t.Errorf("colours without being asked: %q", out)
+	}
+	out := printed(t, "table", printer.Options{Color: true}, records(t)...)
+	for _, want := range []string{"\x1b[32m+ web-1", "\x1b[33m~", "\x1b[31m- web-2", "\x1b[31mPending", "\x1b[32mRunning"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	for line := range strings.Lines(out) {
+		if i := strings.LastIndex(line, "\x1b["); !strings.HasPrefix(line[i:], "\x1b[0") && !strings.HasPrefix(line[i:], "\x1b[2") {
+			t.Errorf("colour does not end: %q", line)
+		}
+	}
+}
+
+// Ensures that the diff shows each changed field with both values, what is nested as YAML, and long texts line by line.
+func TestDiff_Print(t *testing.T) {
+	r := pod(t, printer.Updated, "web-1",
+		`{"data":{"c":"a\nb\nc\nd\ne\nf\n"},"spec":{"x":1},"l":[{"name":"a"},{"name":"b"}],"old":{"k":"v"}}`,
+		`{"data":{"c":"a\nb\nc\nD\ne\nf\n"},"spec":{"x":2,"y":[{"name":"n","v":{"z":"1"}}],"e":{}},"l":[{"name":"b"},{"name":"a"}]}`)
+	r.Resource, r.Kind = "deployments.apps", "Deployment"
+	expect(t, printed(t, "diff", printer.Options{}, r, records(t)[0], records(t)[2]), `
+~ deployment.apps/web-1 in prod  12:30:05 updated, age 60m, version 11 → 12
+    data.c:
+      b
+      c
+-     d
++     D
+      e
+      f
+-   l (order): ["a","b"]
++   l (order): ["b","a"]
+-   old:
+-     k: v
++   spec.e: {}
+-   spec.x: 1
++   spec.x: 2
++   spec.y:
++     - name: "n"
++       v:
++         z: "1"
++ pod/web-1 in prod  12:30:05 added, age 60m, version 12
+    phase=Pending
+    nodeName=n7
+- pod/web-2 in prod  12:30:05 deleted, age 60m, version 12
+`)
+}
+
+// Ensures that JSON is one line per record that a program finds everything in.
+func TestJSON_Print(t *testing.T) {
+	out := printed(t, "json", printer.Options{}, records(t)...)
+	expect(t, out, `
+{"type":"added","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-1","uid":"u1","newVersion":"12","new":{"spec":{"nodeName":"n7"},"status":{"phase":"Pending"}}}
+`+`{"type":"updated","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-1","uid":"u1","oldVersion":"11","newVersion":"12","changes":[`+
+		`{"path":"status.conditions[Ready].reason","kind":"removed","old":"Starting"},{"path":"status.conditions[Ready].status","kind":"changed","old":"False","new":"True"},`+
+		`{"path":"status.phase","kind":"changed","old":"Pending","new":"Running"},{"path":"status.podIP","kind":"added","new":"10.0.0.1"}],`+
+		`"old":{"metadata":{"resourceVersion":"11"},"status":{"conditions":[{"reason":"Starting","status":"False","type":"Ready"}],"phase":"Pending"}},`+
+		`"new":{"metadata":{"resourceVersion":"12"},"status":{"conditions":[{"status":"True","type":"Ready"}],"phase":"Running","podIP":"10.0.0.1"}}}
+{"type":"deleted","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-2","uid":"u1","oldVersion":"11","newVersion":"12"}
+{"type":"deleted","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-3","uid":"u1","oldVersion":"11","newVersion":"12","missed":true}
+{"type":"updated","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-4","uid":"u1","newVersion":"12","error":"bad\nbytes"}
+{"type":"present","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-5","uid":"u1","newVersion":"12","new":{"status":{"phase":"Running"}}}
+`)
+}
+
+// Ensures that YAML is a document per record, which says in a comment what happened.
+func TestYAML_Print(t *testing.T) {
+	r := records(t)
+	expect(t, printed(t, "yaml", printer.Options{}, r[0], pod(t, printer.Updated, "web-1", `{"a":1}`, `{"a":2}`), r[4]), `
+---
+# 12:30:05 added pod/web-1, version 12
+spec:
+  nodeName: n7
+status:
+  phase: Pending
+---
+# 12:30:05 updated pod/web-1, version 11 → 12
+a: 2
+---
+# 12:30:05 updated pod/web-4, version 12
+# cannot be read: bad\nbytes
+`)
+}
+
+// Ensures that names are what kubectl takes.
+func TestNames_Print(t *testing.T) {
+	r := records(t)[0]
+	crd := r
+	crd.Resource, crd.Kind = "certificates.cert-manager.io", "Certificate"
+	expect(t, printed(t, "name", printer.Options{}, r, crd), "pod/web-1\ncertificate.cert-manager.io/web-1\n")
+}
+
+// Ensures that an unknown format is an error that says which there are, and that a writer's error is returned by all.
+func TestNew_Errors(t *testing.T) {
+	if _, err := printer.New("wide", io.Discard, printer.Options{}); err == nil || !strings.Contains(err.Error(), "table, diff, json, yaml, name") {
+		t.Errorf("got %v", err)
+	}
+	for _, format := range printer.Formats {
+		p, err := printer.New(format, failing{}, printer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Print(records(t)[1]); !errors.Is(err, errFull) {
+			t.Errorf("%s: got %v", format, err)
+		}
+	}
+}
+
+var errFull = errors.New("full")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("disk: %w", errFull) }
