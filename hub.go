@@ -17,6 +17,11 @@ import (
 // Hub is the way to one server. There is one per process and server: it holds the connections and what is known of the
 // server's resources, and informers for the same resource and scope share one mirror through it. Its methods may be
 // called concurrently.
+//
+// A shared mirror is kept in step while one of its informers runs, is in sync for all of them, and reports its lists and
+// watches under the name of the first. It lives as long as one of its informers is referenced, and so do the index
+// functions of all of them. Informers with a predicate, a transform, a codec, a backoff, an error handler, a logger or
+// metrics of their own share nothing.
 type Hub struct {
 	client  *kube.Client
 	scheme  *runtime.Scheme

@@ -105,9 +105,12 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 // New returns an informer of any source. The options that say what to read (Resource, Namespace, Labels, Fields) do not
 // apply: the source does. codec makes T; the source's objects may carry it, or one that makes the same.
 func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option) (*Informer[T], error) {
-	c := config{logger: slog.Default()}
+	var c config
 	for _, o := range options {
 		o(&c)
+	}
+	if c.logger == nil {
+		c.logger = slog.Default()
 	}
 	t := reflect.TypeFor[T]()
 	if c.named || len(c.namespaces) > 0 || c.labels != "" || c.fields != "" {
@@ -283,11 +286,13 @@ func (i *Informer[T]) startLocked(s *Subscription) {
 	i.done.Go(func() { s.core.Run(ctx) })
 }
 
-// HasSynced reports whether the whole collection has been stored since Run was called. Handlers may still be behind:
-// see [Subscription.Synced].
+// HasSynced reports whether the whole collection has been stored since Run was called. It is false again when Run has
+// returned, unless another informer keeps the same mirror in step (see [Hub]). Handlers may still be behind: see
+// [Subscription.Synced].
 func (i *Informer[T]) HasSynced() bool { return i.mirror.HasSynced() }
 
-// Synced returns a channel that closes when [Informer.HasSynced] turns true. Each Run has its own.
+// Synced returns a channel that closes when [Informer.HasSynced] turns true. Each Run has its own; once Run has returned, it
+// is that of the next.
 func (i *Informer[T]) Synced() <-chan struct{} { return i.mirror.Synced() }
 
 // WaitSynced returns nil as soon as the whole collection has been stored. If ctx ends before, the error says in one line

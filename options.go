@@ -1,6 +1,7 @@
 package tarn
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -138,11 +139,14 @@ func Only[T any](keep func(T) bool) Option {
 }
 
 // Transform replaces every arriving object by what f returns for it, before it is stored: to drop what nobody needs. f
-// gets a private value, which it may change and return. Where it fails, the object is kept as it came and reported.
+// gets a private value, which it may change and return; as *object.Object, a private copy of the metadata and the shared
+// bytes, which it must replace and not change. The result must have the same key, uid and version. Where it fails, panics
+// or returns nil, the object is kept as it came and reported.
 func Transform[T any](f func(T) (T, error)) Option {
 	fn := &function{what: "transform", takes: reflect.TypeFor[T]()}
 	fn.apply = func(o *object.Object) (*object.Object, error) {
-		v, err := decode[T](o)
+		received := *o
+		v, err := decode[T](&received)
 		if err != nil {
 			return nil, err
 		}
@@ -156,21 +160,26 @@ func Transform[T any](f func(T) (T, error)) Option {
 
 // encode returns o with another value, and the metadata of that.
 func encode(o *object.Object, value any) (*object.Object, error) {
-	if replaced, ok := value.(*object.Object); ok {
-		return replaced, nil
+	if v := reflect.ValueOf(value); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("it returned nil; use Only to leave objects out")
 	}
-	enc, raw, err := o.Codec.Encode(value)
-	if err != nil {
-		return nil, err
+	replaced, ok := value.(*object.Object)
+	if !ok {
+		enc, raw, err := o.Codec.Encode(value)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := o.Codec.Meta(value)
+		if err != nil {
+			return nil, err
+		}
+		replaced = &object.Object{Meta: meta, Encoding: enc, Raw: raw, Codec: o.Codec}
 	}
-	meta, err := o.Codec.Meta(value)
-	if err != nil {
-		return nil, err
+	if replaced.Key != o.Key || replaced.UID != o.UID || replaced.Version != o.Version {
+		return nil, fmt.Errorf("it changed the object's identity or version (to %s, uid %q, version %q)",
+			replaced.Key, replaced.UID, replaced.Version)
 	}
-	if meta.Key != o.Key || meta.UID != o.UID || meta.Version != o.Version {
-		return nil, fmt.Errorf("it changed the object's identity or version (to %s, uid %q, version %q)", meta.Key, meta.UID, meta.Version)
-	}
-	return &object.Object{Meta: meta, Encoding: enc, Raw: raw, Codec: o.Codec}, nil
+	return replaced, nil
 }
 
 // Live keeps decoded values instead of bytes: for a small set that is read in full all the time. See [store.Live].

@@ -25,10 +25,11 @@ func (i *Informer[T]) Snapshot() Snapshot[T] { return Snapshot[T]{i.mirror.Snaps
 
 // Cond is a condition of a read. Make one with [InNamespace], [HasLabels], [Matches] or [Indexed].
 type Cond struct {
-	cond  store.Cond
-	index string // where it is one: the user's name
-	value string
-	err   error
+	cond    store.Cond
+	indexed bool   // it is about an index
+	index   string // the user's name
+	value   string
+	err     error
 }
 
 // InNamespace holds for the objects of a namespace; for all if it is empty.
@@ -47,7 +48,7 @@ func HasLabels(selector string) Cond {
 }
 
 // Indexed holds for the objects that the index finds under value.
-func Indexed(index, value string) Cond { return Cond{index: index, value: value} }
+func Indexed(index, value string) Cond { return Cond{indexed: true, index: index, value: value} }
 
 // Version returns the version of the source that the state was last brought to. With several namespaces each has its
 // own: see [Informer.Status].
@@ -153,7 +154,7 @@ func (s Snapshot[T]) Objects(conds ...Cond) (iter.Seq[*object.Object], error) {
 		if c.err != nil {
 			return nil, fmt.Errorf("%s: %w", s.i.name, c.err)
 		}
-		if resolved[n] = c.cond; c.index == "" {
+		if resolved[n] = c.cond; !c.indexed {
 			continue
 		}
 		name, err := s.i.index(c.index)

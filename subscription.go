@@ -201,6 +201,9 @@ func (i *Informer[T]) pass(filters []filter, o *object.Object) bool {
 func (i *Informer[T]) filterFailed(o *object.Object, err error) {
 	if errors.Is(err, mirror.ErrPanic) {
 		i.logger.Error("filter panicked; the change is delivered", "informer", i.name, "key", o.Key, "err", err)
+		if i.onError != nil {
+			i.onError(fmt.Errorf("%s: filter: %s: %w", i.name, o.Key, err))
+		}
 		return
 	}
 	i.failed(o, err)
@@ -212,7 +215,8 @@ func (s *Subscription) Name() string { return s.name }
 // HasSynced reports whether the handler has returned from the last object of the initial state, of this run.
 func (s *Subscription) HasSynced() bool { return s.core.Stats().Synced }
 
-// Synced returns a channel that closes when [Subscription.HasSynced] turns true. Each run of the informer has its own.
+// Synced returns a channel that closes when [Subscription.HasSynced] turns true. Each run of the informer has its own; once
+// Run has returned, it is that of the next.
 func (s *Subscription) Synced() <-chan struct{} { return s.core.Synced() }
 
 // WaitSynced returns nil as soon as the handler has returned from the last object of the initial state.

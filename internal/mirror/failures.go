@@ -3,9 +3,9 @@ package mirror
 import (
 	"maps"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // Failure is an object that could not be decoded, transformed or indexed. It is stored nevertheless, marked.
@@ -17,52 +17,99 @@ type Failure struct {
 // failures are the marked objects. One is reported once per version, however often it is tried again.
 type failures struct {
 	report func(Failure)
-	total  atomic.Uint64
 
-	mu    sync.Mutex
-	byKey map[string]Failure
+	mu      sync.Mutex
+	marked  map[string]Failure // what is stored, by key
+	arrived map[string]Failure // what has been reported on its way in and is not stored yet
 }
 
+// note reports an object that is on its way into the store.
 func (f *failures) note(obj *object.Object, err error) {
-	failure := Failure{Key: obj.Key, Version: obj.Version, Err: err}
 	f.mu.Lock()
-	last, known := f.byKey[obj.Key]
-	known = known && last.Version == obj.Version && obj.Version != ""
-	if f.byKey == nil {
-		f.byKey = make(map[string]Failure)
+	known := f.knows(obj)
+	if !known {
+		if f.arrived == nil {
+			f.arrived = make(map[string]Failure)
+		}
+		f.arrived[obj.Key] = Failure{Key: obj.Key, Version: obj.Version, Err: err}
 	}
-	f.byKey[obj.Key] = failure
 	f.mu.Unlock()
-	if known {
-		return
-	}
-	f.total.Add(1)
-	if f.report != nil {
-		f.report(failure)
+	if !known {
+		f.tell(obj, err)
 	}
 }
 
-// forget drops the marks of objects that are gone or have a newer version now.
-func (f *failures) forget(changes []Change) {
+// tell reports a failure. No lock is held: what listens is the user's.
+func (f *failures) tell(obj *object.Object, err error) {
+	if f.report != nil {
+		f.report(Failure{Key: obj.Key, Version: obj.Version, Err: err})
+	}
+}
+
+// markRead marks what is stored and could not be read, and says whether that is news. The commit lock is held.
+func (f *failures) markRead(obj *object.Object, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.byKey) == 0 {
-		return
+	if f.knows(obj) {
+		return false
 	}
+	f.mark(Failure{Key: obj.Key, Version: obj.Version, Err: err})
+	return true
+}
+
+// has reports whether this version of the object is marked, or has been reported.
+func (f *failures) has(obj *object.Object) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.knows(obj)
+}
+
+// knows is has with the lock held. Without a version nothing can be told.
+func (f *failures) knows(obj *object.Object) bool {
+	return obj.Version != "" && (f.marked[obj.Key].Version == obj.Version || f.arrived[obj.Key].Version == obj.Version)
+}
+
+// mark marks what is stored. f.mu is held.
+func (f *failures) mark(failure Failure) {
+	if f.marked == nil {
+		f.marked = make(map[string]Failure)
+	}
+	f.marked[failure.Key] = failure
+}
+
+// committed brings the marks up to date with what is stored now. The commit lock is held.
+func (f *failures) committed(changes []Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i := range changes {
 		c := &changes[i]
-		failure, ok := f.byKey[c.Object().Key]
-		if !ok {
+		key := c.Object().Key
+		if c.Kind == Deleted || c.New.Err == nil {
+			delete(f.marked, key)
 			continue
 		}
-		if c.Kind == Deleted || c.New.Err == nil && (c.New.Version != failure.Version || c.Old != nil && c.Old.Err != nil) {
-			delete(f.byKey, c.Object().Key)
+		f.mark(Failure{Key: key, Version: c.New.Version, Err: c.New.Err})
+		if f.arrived[key].Version == c.New.Version {
+			delete(f.arrived, key)
 		}
 	}
+}
+
+// settled marks those of the reported that are stored although no change says so (a new index failed for them), and
+// forgets the others: a list that was committed has overtaken them. The commit lock is held.
+func (f *failures) settled(stored store.Snapshot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, failure := range f.arrived {
+		if obj, ok := stored.Get(key); ok && obj.Err != nil && obj.Version == failure.Version {
+			f.mark(failure)
+		}
+	}
+	clear(f.arrived)
 }
 
 func (f *failures) all() map[string]Failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.byKey)
+	return maps.Clone(f.marked)
 }

@@ -8,7 +8,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -37,7 +36,7 @@ type Mirror struct {
 	failures failures
 	bytes    atomic.Int64
 
-	commit sync.Mutex // held by who writes, over the publication and the announcement
+	commit sync.Mutex // held over the publication of a change and its announcement; taken after the store's lock
 	tail   *node      // under commit
 	subs   map[*Subscription]struct{}
 
@@ -95,27 +94,51 @@ func (m *Mirror) weigh(c *Change) {
 }
 
 // AddIndexers adds indexes; what is stored already appears in them.
-func (m *Mirror) AddIndexers(indexers store.Indexers) error { return m.store.AddIndexers(indexers) }
+func (m *Mirror) AddIndexers(indexers store.Indexers) error {
+	if err := m.store.AddIndexers(indexers); err != nil {
+		return err
+	}
+	m.settleFailures()
+	return nil
+}
+
+func (m *Mirror) settleFailures() {
+	m.commit.Lock()
+	defer m.commit.Unlock()
+	m.failures.settled(m.Snapshot())
+}
 
 // Failures returns the objects that are stored and marked, by key.
 func (m *Mirror) Failures() map[string]Failure { return m.failures.all() }
 
 // Fail marks an object as failed because reading it did, if this version is what is stored.
 func (m *Mirror) Fail(obj *object.Object, err error) {
-	if stored, ok := m.Snapshot().Get(obj.Key); ok && stored.Version == obj.Version && stored.UID == obj.UID {
-		m.failures.note(obj, err)
+	if m.failures.has(obj) { // who reads what is marked shall not wait for a lock
+		return
+	}
+	m.commit.Lock()
+	stored, ok := m.Snapshot().Get(obj.Key)
+	failed := ok && stored.Version == obj.Version && stored.UID == obj.UID && m.failures.markRead(obj, err)
+	m.commit.Unlock()
+	if failed {
+		m.failures.tell(obj, err)
 	}
 }
 
 // publish runs write, which commits to the store and returns the changes, and announces them: the store first, then the
-// log. The transaction must attach m.tail's successor by calling end with the changes.
+// log. The transaction must call end with the changes, as the last thing it does: from there on the commit lock is held,
+// under the store's own. What write does before, such as calling index functions, it does without.
 func (m *Mirror) publish(write func(end func(tx *store.Txn, changes []Change)) error) error {
-	m.commit.Lock()
-	defer m.commit.Unlock()
 	var next *node
 	var changes []Change
+	defer func() {
+		if next != nil {
+			m.commit.Unlock()
+		}
+	}()
 	err := write(func(tx *store.Txn, c []Change) {
 		if changes = c; len(c) > 0 {
+			m.commit.Lock()
 			next = m.tail.after(c)
 			tx.Attach(next)
 		}
@@ -128,7 +151,7 @@ func (m *Mirror) publish(write func(end func(tx *store.Txn, changes []Change)) e
 	}
 	m.tail.fill(changes, next)
 	m.tail = next
-	m.failures.forget(changes)
+	m.failures.committed(changes)
 	for s := range m.subs {
 		s.published(next)
 	}
@@ -196,8 +219,8 @@ func (m *Mirror) mark(obj *object.Object, err error) *object.Object {
 	return &marked
 }
 
-// ErrPanic is what a panic of a predicate, a transform or a handler is reported as.
-var ErrPanic = errors.New("panic")
+// ErrPanic is what a panic of a predicate, a transform or a handler is reported as: the store's, which users can name.
+var ErrPanic = store.ErrPanic
 
 // Call runs a function of the user's and turns its panic into an error that wraps [ErrPanic].
 func Call[T any](f func() (T, error)) (result T, err error) {

@@ -91,22 +91,13 @@ func (m *Mirror) start(scope *Scope) {
 }
 
 // Acquire starts the mirror, if nobody else has. The result stops it again, once everybody has called theirs, and then
-// returns when no goroutine of it is left.
+// returns when no goroutine of it is left. It is out of sync then.
 func (m *Mirror) Acquire() (release func()) {
 	m.life.Lock()
 	defer m.life.Unlock()
 	if m.users++; m.users == 1 {
-		m.mu.Lock()
-		for _, s := range m.scopes {
-			s.synced = false
-		}
-		if m.isSynced {
-			m.isSynced, m.synced = false, make(chan struct{})
-		}
-		scopes := slices.Clone(m.scopes)
-		m.mu.Unlock()
 		m.runCtx, m.stop = context.WithCancel(context.Background())
-		for _, s := range scopes {
+		for _, s := range m.Scopes() {
 			m.start(s)
 		}
 	}
@@ -123,6 +114,15 @@ func (m *Mirror) release() {
 	for _, s := range m.Scopes() {
 		<-s.done
 	}
+	// Now, and not when the next run starts: who waits for that one may ask before it has begun.
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.scopes {
+		s.synced = false
+	}
+	if m.isSynced {
+		m.isSynced, m.synced = false, make(chan struct{})
+	}
 }
 
 func (m *Mirror) scopeSynced(scope *Scope) bool {
@@ -133,6 +133,7 @@ func (m *Mirror) scopeSynced(scope *Scope) bool {
 
 // relisted notes that a scope was listed as a whole.
 func (m *Mirror) relisted(scope *Scope, changes []Change) {
+	m.settleFailures()
 	m.mu.Lock()
 	again := scope.synced
 	scope.synced, scope.everSynced = true, true

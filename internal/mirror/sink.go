@@ -1,6 +1,8 @@
 package mirror
 
 import (
+	"fmt"
+
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/reflector"
 	"github.com/tarn-dev/tarn/store"
@@ -29,6 +31,9 @@ func (s *sink) Add(obj *object.Object) error { return s.put(obj, obj.Version) }
 func (s *sink) Update(obj *object.Object) error { return s.put(obj, obj.Version) }
 
 func (s *sink) Delete(obj *object.Object) error {
+	if obj.Key == "" {
+		return fmt.Errorf("object with uid %q: %w", obj.UID, store.ErrNoKey)
+	}
 	return s.arrive(arrival{deleted: obj}, obj.Version)
 }
 
@@ -101,6 +106,9 @@ func (m *Mirror) apply(scope *Scope, pending []arrival, version string) error {
 		}
 	}
 	initial := !m.scopeSynced(scope)
+	if order, ok := object.CompareVersions(version, m.Snapshot().Scope(scope.id).Version); ok && order < 0 {
+		version = "" // an event that came late says nothing of how far the source is
+	}
 	return m.publish(func(end func(*store.Txn, []Change)) error {
 		return m.store.Write(batch, func(tx *store.Txn) error {
 			changes := make([]Change, 0, len(pending))

@@ -71,11 +71,16 @@ func changesOf(tx *store.Txn, initial bool) []Change {
 		switch {
 		case obj == nil:
 			changes = append(changes, Change{Kind: Deleted, Old: old})
-		case old != nil && old.Err != nil && obj.Err != nil && obj.Version == old.Version && obj.UID == old.UID && obj.Version != "":
-			// It was tried again and failed again: nothing that anybody could see.
+		case old != nil && failedAgain(obj, old): // nothing that anybody could see
 		default:
 			changes = appendChange(changes, old, obj, initial)
 		}
 	}
 	return changes
+}
+
+// failedAgain reports whether obj, marked, is the stored version, which was tried again. Its size may differ where it got
+// further this time.
+func failedAgain(obj, old *object.Object) bool {
+	return old.Err != nil && isSame(obj, old) && obj.Size() == old.Size()
 }

@@ -148,12 +148,19 @@ func (s *Subscription) Run(ctx context.Context) {
 	}
 	done := make(chan struct{})
 	s.cancel, s.runDone = cancel, done
+	s.mu.Unlock()
+	defer close(done)
+	defer s.unsync()
+	s.loop(ctx)
+}
+
+// unsync makes the next run tell anew when it is in sync.
+func (s *Subscription) unsync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.isSynced {
 		s.isSynced, s.synced = false, make(chan struct{})
 	}
-	s.mu.Unlock()
-	defer close(done)
-	s.loop(ctx)
 }
 
 func (s *Subscription) loop(ctx context.Context) {
@@ -227,11 +234,17 @@ type relist struct {
 	changed   map[string]struct{}
 }
 
-// noteRelist remembers a relist until the subscription has caught up.
+// noteRelist remembers a relist until the subscription has caught up, in place of an earlier one of the same namespace.
 func (s *Subscription) noteRelist(r relist) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.relisted {
+		if s.relisted[i].namespace == r.namespace {
+			s.relisted[i] = r
+			return
+		}
+	}
 	s.relisted = append(s.relisted, r)
-	s.mu.Unlock()
 }
 
 func (s *Subscription) call(ctx context.Context, c Change) {
@@ -259,9 +272,9 @@ func (s *Subscription) Synced() <-chan struct{} {
 
 // Stats returns the current figures.
 func (s *Subscription) Stats() SubscriptionStats {
-	tail := s.m.current().tail
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	tail := s.m.current().tail // under the lock, so that the cursor is not past it
 	st := s.stats
 	st.Name, st.Synced, st.Delivered = s.options.Name, s.isSynced, s.delivered.Load()
 	if s.removed {

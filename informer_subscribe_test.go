@@ -1,0 +1,177 @@
+package tarn_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/tarntest"
+)
+
+// A handler that is added late first gets every stored object, with no gap and no repetition; one that is removed gets
+// nothing any more, also when removed twice, and of two equal handlers only the named one goes.
+func TestInformer_Subscribe_LateAndRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		r := &recorder{}
+		first, _ := i.Subscribe(r)
+		stop := run(t, i)
+		expect(t, "first", r.take(), "added a/one 1 initial")
+		src.Update(widget("a/one", "n1", 2))
+		synctest.Wait()
+		second, _ := i.Subscribe(r)
+		expect(t, "both", r.take(), "updated a/one 1>2, added a/one 2 initial")
+		expect(t, "late handler synced", second.HasSynced(), true)
+		src.Update(widget("a/one", "n1", 3))
+		expect(t, "both follow", r.take(), "updated a/one 2>3, updated a/one 2>3")
+		first.Remove()
+		first.Remove()
+		if err := first.RemoveAndWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		src.Update(widget("a/one", "n1", 4))
+		expect(t, "one is left", r.take(), "updated a/one 3>4")
+		stop()
+	})
+}
+
+// RemoveAndWait waits for the running call; asked for by the handler itself it is an error, not a deadlock.
+func TestSubscription_RemoveAndWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		entered, leave := make(chan struct{}), make(chan struct{})
+		var s *tarn.Subscription
+		var own error
+		s, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(ctx context.Context, _ tarn.Event[*Widget]) {
+			close(entered)
+			<-leave
+			own = s.RemoveAndWait(ctx)
+		}))
+		stop := run(t, i)
+		<-entered
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.RemoveAndWait(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while the handler runs: %v", err)
+		}
+		close(leave)
+		if err := s.RemoveAndWait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if own == nil || !strings.Contains(own.Error(), "own end") {
+			t.Errorf("from the handler itself: %v", own)
+		}
+		stop()
+	})
+}
+
+// Case 34: a filtering handler sees a missed deletion if it knew the object; one that starts or stops to match is seen as
+// added or deleted.
+func TestInformer_Where_Case34(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/big", "n1", 10, "app", "web"))
+		src.Add(widget("a/small", "n1", 1, "app", "web"))
+		src.Add(widget("a/db", "n1", 20, "app", "db"))
+		i := newInformer(t, src)
+		r, _ := subscribe(t, i, tarn.Where(func(w *Widget) bool { return w.Spec.Size >= 10 }), tarn.WhereLabels("app=web"))
+		byMeta, _ := subscribe(t, i, tarn.Where(func(o *object.Object) bool { return o.Name() == "db" }))
+		stop := run(t, i)
+		expect(t, "initial", r.take(), "added a/big 10 initial")
+		expect(t, "by metadata", byMeta.take(), "added a/db 20 initial")
+		src.Update(widget("a/small", "n1", 11, "app", "web"))
+		src.Update(widget("a/big", "n1", 2, "app", "web"))
+		expect(t, "transitions", r.take(), "added a/small 11, deleted a/big 2")
+		src.Update(widget("a/big", "n1", 3, "app", "web"))
+		expect(t, "neither", r.take(), "")
+		src.OnRequest(func(context.Context, tarntest.Request) error { return errors.New("down") })
+		src.Disconnect(errors.New("cut"))
+		src.Delete("a/small")
+		src.Delete("a/big")
+		src.Expire()
+		src.OnRequest(nil)
+		time.Sleep(2 * time.Minute)
+		expect(t, "tombstone", r.take(), "deleted a/small 11 unknown")
+		stop()
+	})
+}
+
+// Case 35: a handler that blocks for ever delays nobody else and does not grow without bound; its backlog shows, and once
+// released it gets the newest state of every key.
+func TestInformer_Blocked_Case35(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys, rounds = 50, 400
+		src := newSource()
+		i := newInformer(t, src)
+		blocked := &recorder{block: make(chan struct{})}
+		s, _ := i.Subscribe(blocked, tarn.Backlog(1000, 0))
+		var free atomic.Int64
+		_, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(context.Context, tarn.Event[*Widget]) { free.Add(1) }))
+		stop := run(t, i)
+		synctest.Wait()
+		name := func(n int) string { return "a/" + string(rune('A'+n%26)) + string(rune('a'+n/26)) }
+		for n := range keys {
+			src.Add(widget(name(n), "n", 0))
+		}
+		for round := 1; round <= rounds; round++ {
+			for n := range keys {
+				src.Update(widget(name(n), "n", round))
+			}
+			synctest.Wait()
+			if b := s.Status().Backlog; b > 1000+keys {
+				t.Fatalf("backlog of %d", b)
+			}
+		}
+		expect(t, "the other handler", free.Load(), keys*(rounds+1))
+		if c := s.Status().Conflated; c < keys*(rounds-30) {
+			t.Errorf("only %d conflated", c)
+		}
+		close(blocked.block)
+		events := strings.Split(blocked.take(), ", ")
+		newest := map[string]string{}
+		for _, e := range events {
+			f := strings.Fields(e)
+			newest[f[1]] = f[2][strings.Index(f[2], ">")+1:]
+		}
+		expect(t, "keys seen", len(newest), keys)
+		for key, size := range newest {
+			if size != "400" {
+				t.Errorf("%s ended at %s", key, size)
+			}
+		}
+		expect(t, "backlog", s.Status().Backlog, 0)
+		stop()
+	})
+}
+
+// Resync hands out every stored object each period, rounded to the grid of the smallest period asked for before start.
+func TestInformer_Resync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		quick, _ := subscribe(t, i, tarn.Resync(time.Millisecond)) // a second at least
+		never, _ := subscribe(t, i)
+		stop := run(t, i)
+		synctest.Wait()
+		late, _ := subscribe(t, i, tarn.Resync(2500*time.Millisecond)) // rounded up to three
+		quick.take()
+		never.take()
+		expect(t, "late", late.take(), "added a/one 1 initial")
+		time.Sleep(3100 * time.Millisecond)
+		expect(t, "quick", quick.take(), "sync a/one 1, sync a/one 1, sync a/one 1")
+		expect(t, "late", late.take(), "sync a/one 1")
+		expect(t, "never", never.take(), "")
+		stop()
+	})
+}
