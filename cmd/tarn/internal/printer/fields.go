@@ -59,8 +59,8 @@ func rank(c fielddiff.Change) int {
 func isMap(v any) bool { _, ok := v.(map[string]any); return ok }
 
 // fit returns the fact in at most limit columns if that is possible without making it meaningless: first what the values
-// have in common is cut, then the values, then the path from its front.
-func (f fact) fit(limit int) fact {
+// have in common is cut, then the values, then, if that is allowed, the path from its front.
+func (f fact) fit(limit int, cutPath bool) fact {
 	both := f.kind == fielddiff.Changed
 	for n, most := range []int{valueLimit, 32, 24, 16, 12} {
 		if both && (n > 0 || width(f.old) > most || width(f.new) > most) {
@@ -70,6 +70,9 @@ func (f fact) fit(limit int) fact {
 		if f.width() <= limit {
 			return f
 		}
+	}
+	if !cutPath {
+		return f
 	}
 	for _, step := range []struct{ value, path int }{{12, 24}, {8, 12}} {
 		f.old, f.new = shorten(f.old, step.value), shorten(f.new, step.value)

@@ -167,11 +167,11 @@ func (t *table) list(all []fact, room int) string {
 		if left := len(all) - i - 1; left > 0 {
 			more = fmt.Sprintf("%s… and %d more", between, left)
 		}
-		if room == 0 {
-			f = f.fit(1 << 20)
-		} else {
-			f = f.fit(room - used - width(more))
+		space := 1 << 20
+		if room > 0 {
+			space = room - used - width(more)
 		}
+		f = f.fit(space, i == 0)
 		tooMany := i >= t.o.MaxChanges || room > 0 && used+f.width()+width(more) > room
 		if i > 0 && tooMany {
 			return strings.Join(append(out, t.p.faint.Sprintf("… and %d more", len(all)-i)), between)
