@@ -58,13 +58,16 @@ func rank(c fielddiff.Change) int {
 
 func isMap(v any) bool { _, ok := v.(map[string]any); return ok }
 
+// marks are what parts of a value end with; the later ones count only where there is little room.
+const marks = "/ ,=@:-."
+
 // fit returns the fact in at most limit columns if that is possible without making it meaningless: first what the values
 // have in common is cut, then the values, then, if that is allowed, the path from its front.
 func (f fact) fit(limit int, cutPath bool) fact {
 	both := f.kind == fielddiff.Changed
 	for n, most := range []int{valueLimit, 32, 24, 16, 12} {
 		if both && (n > 0 || width(f.old) > most || width(f.new) > most) {
-			f.old, f.new = withoutCommon(f.old, f.new, []string{"/ ,=@", "/ ,=@:.-T"}[min(n/2, 1)])
+			f.old, f.new = withoutCommon(f.old, f.new, marks[:len(marks)-max(3-n, 0)])
 		}
 		f.old, f.new = shorten(f.old, most), shorten(f.new, most)
 		if f.width() <= limit {
