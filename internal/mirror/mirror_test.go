@@ -41,12 +41,14 @@ func scopeOf(src source.ListerWatcher) func(reflector.Sink) *reflector.Reflector
 type log struct {
 	mu      sync.Mutex
 	changes []string
+	all     []mirror.Change
 }
 
 func (l *log) deliver(_ context.Context, c mirror.Change) {
 	sign := map[mirror.Kind]string{mirror.Added: "+", mirror.Updated: "~", mirror.Deleted: "-", mirror.Sync: "="}[c.Kind]
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.all = append(l.all, c)
 	l.changes = append(l.changes, sign+c.Object().Key+"@"+c.Object().Version)
 }
 
