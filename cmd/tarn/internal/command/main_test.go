@@ -17,7 +17,15 @@ import (
 	"github.com/tarn-dev/tarn/internal/devcluster"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(devcluster.Sharing(m)) }
+// asCommand is set where the test binary is started as the command itself, so that it can be sent signals.
+const asCommand = "TARN_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(command.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(devcluster.Sharing(m))
+}
 
 // output collects what a command writes, and lets a test wait for it.
 type output struct {
