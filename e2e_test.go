@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -143,6 +142,19 @@ func synced(t *testing.T, i interface {
 // servers are the API servers that tarn has to work with: the newest, and one that acts as 1.34 without streaming lists.
 var servers = map[string][]devcluster.Option{"newest": nil, "as-1.34": {devcluster.Emulate134()}}
 
+// fill stores the generator's pods and custom objects; their namespaces and definition go through the API.
+func fill(t *testing.T, cluster *devcluster.Cluster, g *workload.Generator) {
+	t.Helper()
+	definitions := workload.New(workload.Options{Seed: 1, Pods: -1, CustomObjects: 1})
+	err := workload.Fill(t.Context(), cluster.Config(), definitions, workload.FillOptions{Kinds: []workload.Kind{workload.CustomObjects}})
+	if err == nil {
+		err = workload.Store(t.Context(), cluster.EtcdURL(), g, workload.Pods, workload.CustomObjects)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Ensures that 5,000 pods and 500 custom objects mirrored by list, by paged list and by streaming list are what a plain
 // GET returns, in both encodings and both layouts.
 func TestInformer_Server_SameAsGet(t *testing.T) {
@@ -150,10 +162,7 @@ func TestInformer_Server_SameAsGet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cluster := devcluster.Start(t, options...)
 			g := workload.New(workload.Options{Seed: 11, Pods: 5000, CustomObjects: 500})
-			err := workload.Fill(t.Context(), cluster.Config(), g, workload.FillOptions{Kinds: []workload.Kind{workload.Pods, workload.CustomObjects}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fill(t, cluster, g)
 			pods, objects := plainPods(t, cluster.Config()), plainObjects(t, cluster.Config())
 			if len(pods) != 5000 || len(objects) != 500 {
 				t.Fatalf("the server has %d pods and %d custom objects", len(pods), len(objects))
@@ -304,15 +313,12 @@ func (w *watched[T]) check(t *testing.T, name string, truth map[string]T) {
 // Ensures that after 50,000 random changes in each encoding, with forced disconnects, real 410s and server restarts, the
 // mirror is what the server has, and what each subscription was told adds up to the mirror.
 func TestInformer_Server_Turmoil(t *testing.T) {
-	const changes, disconnects, expiries, restarts = 50_000, 20, 5, 2
+	const changes, throughAPI, disconnects, expiries = 50_000, 500, 20, 5
 	for name, options := range servers {
 		t.Run(name, func(t *testing.T) {
 			cluster := devcluster.Start(t, options...)
 			g := workload.New(workload.Options{Seed: 5, Pods: 1000, CustomObjects: 300})
-			kinds := []workload.Kind{workload.Pods, workload.CustomObjects}
-			if err := workload.Fill(t.Context(), cluster.Config(), g, workload.FillOptions{Kinds: kinds}); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, cluster, g)
 			proxy, err := faultproxy.New(cluster.Config(), faultproxy.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -330,37 +336,44 @@ func TestInformer_Server_Turmoil(t *testing.T) {
 			synced(t, pods.i)
 			synced(t, objects.i)
 
+			// Most changes are written past the API server, which can tell of more than it can be asked for; some go through it.
 			var churn sync.WaitGroup
 			var done [2]atomic.Int64
-			for n, kind := range kinds {
-				churn.Go(func() {
-					for done[n].Load() < changes && t.Context().Err() == nil {
-						counts, err := workload.Churn(t.Context(), cluster.Config(), g, workload.ChurnOptions{
-							Rate: -1, Kind: kind, Seed: uint64(done[n].Load()), Limit: changes - int(done[n].Load()),
-							Mix: workload.Mix{Status: 50, Label: 15, Annotation: 10, Spec: 5, Delete: 10, Create: 10},
-						})
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						accepted := 0
-						for _, d := range counts.Done {
-							accepted += d
-						}
-						done[n].Add(int64(accepted))
+			direct, etcd := cluster.Config(), cluster.EtcdURL()
+			change := func(n int, o workload.ChurnOptions, total int) {
+				o.Mix = workload.Mix{Status: 50, Label: 15, Annotation: 10, Spec: 5, Delete: 10, Create: 10}
+				for accepted := 0; accepted < total && t.Context().Err() == nil; {
+					before, last := accepted, accepted
+					o.Limit, o.Seed = total-accepted, uint64(total-accepted)
+					o.Progress = func(c workload.ChurnCounts) {
+						accepted = before + c.Accepted()
+						done[n].Add(int64(accepted - last))
+						last = accepted
 					}
+					if _, err := workload.Churn(t.Context(), direct, g, o); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+			for n, kind := range []workload.Kind{workload.Pods, workload.CustomObjects} {
+				churn.Go(func() {
+					change(n, workload.ChurnOptions{Rate: 1000, Kind: kind, EtcdURL: etcd}, changes-throughAPI)
 				})
+				churn.Go(func() { change(n, workload.ChurnOptions{Rate: 20, Kind: kind}, throughAPI) })
 			}
 			finished := make(chan struct{})
 			go func() { churn.Wait(); close(finished) }()
 
-			r := rand.New(rand.NewPCG(1, 2))
-			for step := range disconnects {
-				time.Sleep(time.Duration(200+r.IntN(600)) * time.Millisecond) // let changes pass in between
+			for step := range disconnects { // spread over the changes
+				wait(t, "changes", 3*time.Minute, func() bool {
+					return done[0].Load()+done[1].Load() >= int64(2*changes*(step+1)/(disconnects+2))
+				})
 				proxy.Cut()
 				if step%4 == 3 { // five times: the informers miss changes, and the history that they missed
 					proxy.Refuse()
-					time.Sleep(300 * time.Millisecond)
+					missed := done[0].Load() + done[1].Load()
+					wait(t, "changes that are missed", time.Minute, func() bool { return done[0].Load()+done[1].Load() > missed+100 })
 					if _, err := cluster.Compact(t.Context()); err != nil {
 						t.Fatal(err)
 					}
@@ -376,6 +389,7 @@ func TestInformer_Server_Turmoil(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				t.Logf("step %d: %d and %d changes", step, done[0].Load(), done[1].Load())
 				if step == disconnects/2 {
 					pods.subscribe(t, nil)
 					objects.subscribe(t, nil)
