@@ -20,7 +20,7 @@ func run() int {
 	defer context.AfterFunc(ctx, stop)() // a second signal kills
 	limit, err := limit(os.Getenv("DEMO_SECONDS"))
 	if err == nil {
-		err = show(ctx, limit, os.Stdout, os.Stderr)
+		err = demo{pods: 2000, rate: 20, limit: limit}.show(ctx, os.Stdout, os.Stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)

@@ -17,14 +17,17 @@ import (
 	"github.com/tarn-dev/tarn/internal/workload"
 )
 
-// What the demo shows: so many pods and all that goes with them, changed so many times a second.
-const (
-	pods = 2000
-	rate = 20
-)
+// demo is what is shown.
+type demo struct {
+	// pods is how many there are, with all that goes with them; rate how many changes there are a second.
+	pods int
+	rate float64
+	// limit is how long is watched; 0 is until ctx ends.
+	limit time.Duration
+}
 
-// show runs the demo until ctx ends, or watches for limit, and leaves nothing behind. An end by ctx is no error.
-func show(ctx context.Context, limit time.Duration, out, errOut io.Writer) (err error) {
+// show runs the demo until ctx ends, or its time is over, and leaves nothing behind. An end by ctx is no error.
+func (d demo) show(ctx context.Context, out, errOut io.Writer) (err error) {
 	s := &steps{w: errOut}
 	defer func() {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -47,8 +50,8 @@ func show(ctx context.Context, limit time.Duration, out, errOut io.Writer) (err 
 	}()
 	s.end("ready at " + cluster.Config().Host)
 
-	generator := workload.New(workload.Options{Pods: pods})
-	s.begin(fmt.Sprintf("filling it with %d pods and what goes with them", pods))
+	generator := workload.New(workload.Options{Pods: d.pods})
+	s.begin(fmt.Sprintf("filling it with %d pods and what goes with them", d.pods))
 	total := 0
 	progress := func(kind workload.Kind, done, of int) {
 		total++
@@ -61,15 +64,15 @@ func show(ctx context.Context, limit time.Duration, out, errOut io.Writer) (err 
 
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if limit > 0 {
-		watch, cancel = context.WithTimeout(ctx, limit)
+	if d.limit > 0 {
+		watch, cancel = context.WithTimeout(ctx, d.limit)
 		defer cancel()
 	}
 	args := []string{"watch", "pods,deployments", "-A"}
-	fmt.Fprintf(errOut, "changing it %d times a second, and watching: tarn watch pods,deployments -A\n\n", rate)
+	fmt.Fprintf(errOut, "changing it %g times a second, and watching: tarn watch pods,deployments -A\n\n", d.rate)
 	var changing sync.WaitGroup
 	changing.Go(func() {
-		if _, err := workload.Churn(watch, cluster.Config(), generator, workload.ChurnOptions{Rate: rate}); err != nil {
+		if _, err := workload.Churn(watch, cluster.Config(), generator, workload.ChurnOptions{Rate: d.rate}); err != nil {
 			fmt.Fprintln(errOut, "demo:", err)
 		}
 	})
