@@ -133,8 +133,18 @@ func (f fact) paint(p palette) string {
 
 // telling are fields that say the most about an object that has none to compare with.
 var telling = [][]string{
-	{"status", "phase"}, {"spec", "nodeName"}, {"status", "podIP"}, {"spec", "replicas"}, {"status", "readyReplicas"},
-	{"type"}, {"reason"}, {"spec", "type"}, {"spec", "clusterIP"}, {"spec", "schedule"}, {"roleRef", "name"}, {"message"},
+	{"status", "phase"},
+	{"spec", "nodeName"},
+	{"status", "podIP"},
+	{"spec", "replicas"},
+	{"status", "readyReplicas"},
+	{"type"},
+	{"reason"},
+	{"spec", "type"},
+	{"spec", "clusterIP"},
+	{"spec", "schedule"},
+	{"roleRef", "name"},
+	{"message"},
 	{"metadata", "deletionTimestamp"},
 }
 
