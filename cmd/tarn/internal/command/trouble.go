@@ -16,43 +16,49 @@ type trouble struct {
 // share a line.
 func (w *watching) look() {
 	now := time.Now()
-	var lines, back []string
-	names := map[string][]string{}
+	var texts, back []string
+	names, next := map[string][]string{}, map[string]time.Time{}
 	longest := time.Duration(0)
 	for _, r := range w.watched {
-		for _, scope := range r.informer.Status().Scopes {
-			t := &r.trouble
-			if scope.LastError == nil {
-				if !t.since.IsZero() {
-					longest = max(longest, now.Sub(t.since))
-					back = append(back, r.short)
-					*t = trouble{}
-				}
-				continue
+		t, scope := &r.trouble, r.informer.Status().Scopes[0]
+		if scope.LastError == nil {
+			if !t.since.IsZero() {
+				longest = max(longest, now.Sub(t.since))
+				back = append(back, r.short)
+				*t = trouble{}
 			}
-			p := explain(scope.LastError, w.o.conn.place)
-			if scope.Phase != "waiting" && scope.Failures < 2 {
-				continue // tried again at once; if that helps, nobody needs to know
-			}
-			if t.said == p.text && scope.Failures < 4*t.at {
-				continue
-			}
-			if t.since.IsZero() {
-				t.since = now
-			}
-			t.said, t.at = p.text, max(scope.Failures, 1)
-			line := p.text + "; " + retry(scope.NextTry, now)
-			if names[line] == nil {
-				lines = append(lines, line)
-			}
-			names[line] = append(names[line], r.short)
+			continue
+		}
+		if scope.Phase != "waiting" && scope.Failures < 2 {
+			continue // tried again at once; if that helps, nobody needs to know
+		}
+		text := explain(scope.LastError, place{server: w.o.conn.place.server}).text
+		if t.said == text && scope.Failures < 4*t.at {
+			continue
+		}
+		if t.since.IsZero() {
+			t.since = now
+		}
+		t.said, t.at = text, max(scope.Failures, 1)
+		if names[text] == nil {
+			texts = append(texts, text)
+		}
+		names[text] = append(names[text], r.short)
+		if n := next[text]; n.IsZero() || scope.NextTry.Before(n) {
+			next[text] = scope.NextTry
 		}
 	}
-	for _, line := range lines {
-		w.notices.alert("%s: %s", list(names[line]), line)
+	for _, text := range texts {
+		w.notices.alert("%s: %s; %s", list(names[text]), text, retry(next[text], now))
 	}
 	if len(back) > 0 {
-		w.notices.alert("%s: back after %s, changes since are shown", list(back), span(longest))
+		meanwhile := ""
+		select {
+		case <-w.ready:
+			meanwhile = "; what changed meanwhile follows"
+		default: // nothing has been shown yet
+		}
+		w.notices.alert("%s: back after %s%s", list(back), span(longest), meanwhile)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // Where there are fewer columns than detailWidth for what changed, it gets a line of its own, with the age in front, so that
 // it begins at detailIndent.
 const (
-	detailWidth  = 44
+	detailWidth  = 56
 	detailIndent = 11
 )
 
