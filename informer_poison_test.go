@@ -2,6 +2,8 @@ package tarn_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/store"
 	"github.com/tarn-dev/tarn/tarntest"
 )
@@ -126,6 +130,152 @@ func TestInformer_Index_Case27(t *testing.T) {
 				t.Errorf("unknown index: %v", err)
 			}
 		}
+		stop()
+	})
+}
+
+// Ensures that a transform which returns nil, another object, or panics costs that one object its transform and nothing
+// else; and that what it was given stays as it was.
+func TestInformer_Transform_Misbehaves(t *testing.T) {
+	typed := func(f func(*Widget) (*Widget, error)) tarn.Option { return tarn.Transform(f) }
+	encoded := func(f func(*object.Object) (*object.Object, error)) tarn.Option { return tarn.Transform(f) }
+	for name, tc := range map[string]struct {
+		option tarn.Option
+		want   string
+	}{
+		"nil":             {typed(func(*Widget) (*Widget, error) { return nil, nil }), "returned nil"},
+		"nil encoded":     {encoded(func(*object.Object) (*object.Object, error) { return nil, nil }), "returned nil"},
+		"panic":           {typed(func(*Widget) (*Widget, error) { panic("oh") }), "panic: oh"},
+		"renamed":         {typed(func(w *Widget) (*Widget, error) { w.Name = "other"; return w, nil }), "identity"},
+		"renamed encoded": {encoded(func(o *object.Object) (*object.Object, error) { o.Key = "a/other"; return o, nil }), "identity"},
+		"version":         {typed(func(w *Widget) (*Widget, error) { w.ResourceVersion = "99"; return w, nil }), "version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := newSource()
+				sent := src.Add(widget("a/one", "n1", 1))
+				var reported []error
+				i := newInformer(t, src, tc.option, tarn.OnError(func(err error) { reported = append(reported, err) }))
+				r, _ := subscribe(t, i)
+				stop := run(t, i)
+				expect(t, "kept as it came", r.take(), "added a/one 1 initial")
+				if len(reported) != 1 || !strings.Contains(reported[0].Error(), tc.want) || !strings.Contains(reported[0].Error(), "a/one") {
+					t.Errorf("reported: %v", reported)
+				}
+				expect(t, "failed", len(i.Status().Failed), 1)
+				expect(t, "what was sent", sent.Key, "a/one")
+				src.Add(widget("a/two", "n1", 2))
+				src.Delete("a/one")
+				expect(t, "the rest goes on", r.take(), "added a/two 2, deleted a/one 1")
+				stop()
+			})
+		})
+	}
+}
+
+// Ensures that a predicate, or a filter, that panics keeps the object, or delivers the change, and is reported with the
+// key, in each layout.
+func TestInformer_Predicates_Panic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, layout := range [][]tarn.Option{nil, {tarn.Live()}} {
+			src := newSource()
+			src.Add(widget("a/bad", "n1", 13))
+			src.Add(widget("a/good", "n1", 1))
+			src.Add(widget("a/small", "n1", 0))
+			picky := func(w *Widget) bool {
+				if w.Spec.Size == 13 {
+					panic("thirteen")
+				}
+				return w.Spec.Size > 0
+			}
+			var reported []error
+			note := tarn.OnError(func(err error) { reported = append(reported, err) })
+			only := newInformer(t, src, append(layout, tarn.Only(picky), note)...)
+			r, _ := subscribe(t, only)
+			stop := run(t, only)
+			expect(t, "kept", r.take(), "added a/bad 13 initial, added a/good 1 initial")
+			if len(reported) != 1 || !strings.Contains(reported[0].Error(), "a/bad: predicate: panic: thirteen") {
+				t.Errorf("reported: %v", reported)
+			}
+			expect(t, "failed", len(only.Status().Failed), 1)
+			src.Update(widget("a/bad", "n1", 1))
+			expect(t, "recovered", r.take(), "updated a/bad 13>1")
+			expect(t, "failed", len(only.Status().Failed), 0)
+			stop()
+
+			src.Update(widget("a/bad", "n1", 13))
+			reported = nil
+			where := newInformer(t, src, append(layout, note)...)
+			r, _ = subscribe(t, where, tarn.Where(picky))
+			stop = run(t, where)
+			expect(t, "delivered", r.take(), "added a/bad 13 initial, added a/good 1 initial")
+			if len(reported) != 1 || !strings.Contains(reported[0].Error(), "filter: a/bad: panic: thirteen") {
+				t.Errorf("reported: %v", reported)
+			}
+			expect(t, "the object itself is good", len(where.Status().Failed), 0)
+			stop()
+		}
+	})
+}
+
+// Ensures that an event whose object has no key is reported, and everything else goes on without a relist.
+func TestInformer_NoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		var reported []error
+		i := newInformer(t, src, tarn.OnError(func(err error) { reported = append(reported, err) }))
+		r, _ := subscribe(t, i)
+		stop := run(t, i)
+		r.take()
+		for _, event := range []source.EventType{source.Added, source.Modified, source.Deleted} {
+			src.Send(source.Event{Type: event, Object: &object.Object{Meta: object.Meta{UID: "u", Version: "2"}}})
+		}
+		src.Add(widget("a/one", "n1", 1))
+		expect(t, "the rest goes on", r.take(), "added a/one 1")
+		expect(t, "reported", len(reported), 3)
+		for _, err := range reported {
+			if !errors.Is(err, store.ErrNoKey) {
+				t.Error(err)
+			}
+		}
+		expect(t, "requests", len(src.Requests(tarntest.WatchVerb))+len(src.Requests(tarntest.ListVerb)), 1)
+		stop()
+	})
+}
+
+// Ensures that the status lists many failed objects, sorted, each once, and forgets them as they recover or go.
+func TestInformer_Status_ManyFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2000
+		src := newSource()
+		key := func(k int) string { return fmt.Sprintf("a/%04d", k) }
+		for k := range n {
+			src.Add(widget(key(k), "n1", 0))
+		}
+		reported := 0
+		i := newInformer(t, src, tarn.OnError(func(error) { reported++ }), tarn.IndexFunc("size", func(w *Widget) ([]string, error) {
+			if w.Spec.Size == 0 {
+				return nil, errors.New("no size")
+			}
+			return nil, nil
+		}))
+		stop := run(t, i)
+		synctest.Wait()
+		failed := i.Status().Failed
+		expect(t, "failed", len(failed), n)
+		expect(t, "reported", reported, n)
+		if !slices.IsSortedFunc(failed, func(a, b tarn.FailedObject) int { return strings.Compare(a.Key, b.Key) }) {
+			t.Error("not sorted")
+		}
+		for k := range n {
+			if k%2 == 0 {
+				src.Delete(key(k))
+			} else {
+				src.Update(widget(key(k), "n1", 1))
+			}
+		}
+		synctest.Wait()
+		expect(t, "failed", len(i.Status().Failed), 0)
 		stop()
 	})
 }

@@ -1,13 +1,22 @@
 package tarn_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // Several conditions are answered from one state; a label selector and a namespace need no decoding.
@@ -100,4 +109,141 @@ func collect(t *testing.T, seq func(func(*Widget, error) bool)) (names []string)
 		names = append(names, w.Name)
 	}
 	return names
+}
+
+// Ensures that a lister gets by name and namespace, lists by label selector and namespace, says NotFound as the API does,
+// and hands out values that are the caller's own.
+func TestLister(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1, "app", "web"))
+		src.Add(widget("a/two", "n1", 2, "app", "db"))
+		src.Add(widget("b/one", "n1", 3, "app", "web"))
+		src.Add(widget("ab/one", "n1", 4))
+		src.Add(widget("cluster", "n1", 5))
+		i := newInformer(t, src)
+		stop := run(t, i)
+		synctest.Wait()
+		web := labels.SelectorFromSet(labels.Set{"app": "web"})
+		for what, tc := range map[string]struct {
+			lister   tarn.Lister[*Widget]
+			selector labels.Selector
+			want     string
+		}{
+			"all":                     {i.Lister(), labels.Everything(), "[2 4 1 3 5]"},
+			"by selector":             {i.Lister(), web, "[1 3]"},
+			"by namespace":            {i.Lister().Namespace("a"), nil, "[1 2]"},
+			"by both":                 {i.Lister().Namespace("a"), web, "[1]"},
+			"nothing matches":         {i.Lister(), labels.Nothing(), "[]"},
+			"no such namespace":       {i.Lister().Namespace("c"), nil, "[]"},
+			"the last one counts":     {i.Lister().Namespace("a").Namespace("b"), nil, "[3]"},
+			"a prefix of a namespace": {i.Lister().Namespace("ab"), nil, "[4]"},
+		} {
+			widgets, err := tc.lister.List(tc.selector)
+			sizes := []int{}
+			for _, w := range widgets {
+				sizes = append(sizes, w.Spec.Size)
+				w.Spec.Size = 99
+			}
+			slices.Sort(sizes)
+			want := strings.Fields(strings.Trim(tc.want, "[]"))
+			slices.Sort(want)
+			expect(t, what, sizes, want)
+			expect(t, what, err, nil)
+		}
+		w, err := i.Lister().Namespace("b").Get("one")
+		if err != nil || w.Spec.Size != 3 {
+			t.Errorf("Get: %v %v", w, err)
+		}
+		if w, err := i.Lister().Get("cluster"); err != nil || w.Spec.Size != 5 {
+			t.Errorf("Get of a cluster-scoped object: %v %v", w, err)
+		}
+		if _, err := i.Lister().Namespace("b").Get("two"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"two"`) {
+			t.Errorf("Get of what is not there: %v", err)
+		}
+		stop()
+	})
+}
+
+// Ensures that a condition on an index that has no such name, the empty one included, is an error and not all objects.
+func TestInformer_List_UnknownIndex(t *testing.T) {
+	i := newInformer(t, newSource(), tarn.IndexLabel("app", "app"))
+	for _, name := range []string{"", "other"} {
+		if _, err := i.Objects(tarn.Indexed(name, "web")); !errors.Is(err, store.ErrUnknownIndex) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := i.IndexValues(name); !errors.Is(err, store.ErrUnknownIndex) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// Ensures that readers which iterate over 50,000 objects while 10,000 changes a second arrive hold up neither the changes
+// nor each other, and that each sees one state: all objects, none newer than the state, and the one that made it.
+func TestSnapshot_All_WhileChanging(t *testing.T) {
+	const objects, perSecond, seconds = 50_000, 10_000, 2
+	src := newSource()
+	for n := range objects {
+		src.Add(&object.Object{Meta: object.Meta{Key: fmt.Sprintf("a/%05d", n)}})
+	}
+	i := newInformer(t, src)
+	defer run(t, i)()
+	if err := i.WaitSynced(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var iterations atomic.Int64
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				s := i.Snapshot()
+				all, err := s.Objects()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				count, newest := 0, "1"
+				for o := range all {
+					if order, ok := object.CompareVersions(o.Version, newest); ok && order > 0 {
+						newest = o.Version
+					}
+					count++
+				}
+				if count != objects || newest != s.Version() {
+					t.Errorf("%d objects up to %s in the state of %s", count, newest, s.Version())
+					return
+				}
+				iterations.Add(1)
+			}
+		})
+	}
+	began := time.Now()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for sent := 0; sent < perSecond*seconds; <-tick.C {
+		due := min(perSecond*seconds, int(time.Since(began).Seconds()*perSecond)+1)
+		for ; sent < due; sent++ {
+			src.Update(&object.Object{Meta: object.Meta{Key: fmt.Sprintf("a/%05d", sent*7%objects)}})
+		}
+	}
+	sent := time.Since(began)
+	for deadline := time.Now().Add(30 * time.Second); i.Snapshot().Version() != src.Version(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("at %s, 30 s after the source came to %s", i.Snapshot().Version(), src.Version())
+		}
+	}
+	lag := time.Since(began) - sent
+	close(done)
+	readers.Wait()
+	t.Logf("%d changes sent in %s, applied %s later, beside %d iterations over %d objects",
+		perSecond*seconds, sent.Round(time.Millisecond), lag.Round(time.Millisecond), iterations.Load(), objects)
+	if lag > 10*time.Second {
+		t.Errorf("the readers held the changes up by %s", lag)
+	}
 }

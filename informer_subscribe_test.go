@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,6 +173,110 @@ func TestInformer_Resync(t *testing.T) {
 		expect(t, "quick", quick.take(), "sync a/one 1, sync a/one 1, sync a/one 1")
 		expect(t, "late", late.take(), "sync a/one 1")
 		expect(t, "never", never.take(), "")
+		stop()
+	})
+}
+
+// Ensures that handlers which are added while a run ends lose nothing and keep nothing running: each has seen every object
+// once when the next run is synced.
+func TestInformer_Subscribe_WhileRunEnds(t *testing.T) {
+	src := newSource()
+	const objects = 20
+	for n := range objects {
+		src.Add(widget(fmt.Sprintf("a/%02d", n), "n1", n))
+	}
+	i := newInformer(t, src)
+	type seen struct {
+		sub   *tarn.Subscription
+		count map[string]int // by the subscription's own goroutine
+	}
+	var all []*seen
+	for range 30 {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan error, 1)
+		go func() { ended <- i.Run(ctx) }()
+		added := make(chan *seen)
+		go func() {
+			defer close(added)
+			for range 10 {
+				s := &seen{count: map[string]int{}}
+				s.sub, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(_ context.Context, e tarn.Event[*Widget]) { s.count[e.Key]++ }))
+				added <- s
+			}
+		}()
+		for s := range added {
+			all = append(all, s)
+			if len(all)%10 == 5 {
+				cancel()
+			}
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := run(t, i)
+	for _, s := range all {
+		if err := s.sub.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	for _, s := range all {
+		expect(t, s.sub.Name(), len(s.count), objects)
+		for key, n := range s.count {
+			expect(t, s.sub.Name()+" "+key, n, 1)
+		}
+	}
+}
+
+// Ensures that a handler may remove its own subscription, or another one, and add one, from within.
+func TestSubscription_Remove_InsideHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/1", "n1", 1))
+		src.Add(widget("a/2", "n1", 2))
+		i := newInformer(t, src)
+		other, otherSub := subscribe(t, i)
+		later := &recorder{}
+		var calls []string
+		var own *tarn.Subscription
+		own, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(_ context.Context, e tarn.Event[*Widget]) {
+			calls = append(calls, e.Key)
+			own.Remove()
+			otherSub.Remove()
+			_, _ = i.Subscribe(later)
+		}))
+		stop := run(t, i)
+		expect(t, "later", later.take(), "added a/1 1 initial, added a/2 2 initial")
+		other.take()
+		src.Update(widget("a/1", "n1", 3))
+		expect(t, "later", later.take(), "updated a/1 1>3")
+		expect(t, "other", other.take(), "")
+		expect(t, "own", calls, "[a/1]")
+		expect(t, "left", len(i.Status().Subscriptions), 1)
+		stop()
+	})
+}
+
+// Ensures that a blocked handler that asked for resync gets one round when it is free, however often the source was listed
+// meanwhile, and that the grid of periods is the smallest asked for before the informer runs.
+func TestInformer_Resync_Grid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		_, _ = subscribe(t, i, tarn.Resync(time.Minute))
+		_, _ = subscribe(t, i, tarn.Resync(10*time.Second))
+		stop := run(t, i)
+		synctest.Wait()
+		for asked, want := range map[time.Duration]int{time.Second: 6, 10 * time.Second: 6, 11 * time.Second: 3, 25 * time.Second: 2} {
+			r, s := subscribe(t, i, tarn.Resync(asked))
+			r.take()
+			time.Sleep(time.Minute + time.Second)
+			expect(t, asked.String(), strings.Count(r.take(), "sync"), want)
+			s.Remove()
+		}
 		stop()
 	})
 }

@@ -3,6 +3,8 @@ package tarn_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/tarntest"
 )
 
@@ -206,4 +210,120 @@ func TestNew_Errors(t *testing.T) {
 	if _, err := i.Subscribe(&recorder{}, tarn.Where(func(int) bool { return true })); err == nil {
 		t.Error("a filter of another type is an error")
 	}
+}
+
+// Ensures that the sync state is that of a run: after the end of one nobody takes its sync for that of the next.
+func TestInformer_Run_SyncOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		_, s := subscribe(t, i)
+		stop := run(t, i)
+		synctest.Wait()
+		expect(t, "synced", i.HasSynced() && s.HasSynced(), true)
+		stop()
+		expect(t, "synced after the end", i.HasSynced() || s.HasSynced(), false)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := i.WaitSynced(ctx); err == nil || !strings.Contains(err.Error(), "call Run") {
+			t.Errorf("after the end: %v", err)
+		}
+		src.Add(widget("a/two", "n1", 2))
+		waited := make(chan int)
+		go func() {
+			_, _ = i.WaitSynced(t.Context()), s.WaitSynced(t.Context())
+			waited <- i.Len()
+		}()
+		synctest.Wait() // who waits is there before the next run
+		stop = run(t, i)
+		expect(t, "objects when the wait is over", <-waited, 2)
+		stop()
+
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := i.Run(ended); err != nil {
+			t.Errorf("a context that has ended: %v", err)
+		}
+		expect(t, "and it may run again", i.HasSynced(), false)
+	})
+}
+
+// Ensures that waiting for several informers ends the moment the last is synced, and names those that are not.
+func TestWaitSynced_Several(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick, slow := newSource(), newSource()
+		held := make(chan struct{})
+		slow.OnRequest(func(ctx context.Context, _ tarntest.Request) error {
+			select {
+			case <-held:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+		a, b := newInformer(t, quick), newInformer(t, slow, tarn.Name("slow ones"))
+		defer run(t, a)()
+		defer run(t, b)()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		err := tarn.WaitSynced(ctx, a, b)
+		if err == nil || !strings.Contains(err.Error(), "slow ones") || strings.Contains(err.Error(), "widgets") {
+			t.Errorf("not synced: %v", err)
+		}
+		began := time.Now()
+		time.AfterFunc(7*time.Second, func() { close(held) })
+		if err := tarn.WaitSynced(t.Context(), b, a); err != nil {
+			t.Error(err)
+		}
+		expect(t, "waited", time.Since(began), 7*time.Second)
+	})
+}
+
+// Case 33: what other libraries have setters for is an option here, taken when the informer is made. So it holds from the
+// first object on and cannot race with Run: there is no setter.
+func TestCase33_OptionsAreSetBeforeRun(t *testing.T) {
+	for m := range reflect.TypeFor[*tarn.Informer[*Widget]]().Methods() {
+		if strings.HasPrefix(m.Name, "Set") {
+			t.Errorf("%s would race with Run", m.Name)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/bad", "n1", 13))
+		src.Add(widget("a/good", "n1", 1))
+		var seen, reported int
+		i := newInformer(t, src, tarn.Transform(func(w *Widget) (*Widget, error) {
+			if seen++; w.Spec.Size == 13 {
+				return nil, errors.New("thirteen")
+			}
+			w.Spec.Size *= 100
+			return w, nil
+		}), tarn.OnError(func(error) { reported++ }))
+		r, _ := subscribe(t, i)
+		stop := run(t, i)
+		expect(t, "transformed from the first on", r.take(), "added a/bad 13 initial, added a/good 100 initial")
+		expect(t, "calls", fmt.Sprint(seen, reported), "2 1")
+		stop()
+	})
+}
+
+// Case 23: a fake client's events without versions are applied, always as a change, and the position is kept.
+func TestInformer_NoVersions_Case23(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource(tarntest.StartAt(5))
+		i := newInformer(t, src)
+		r, _ := subscribe(t, i)
+		stop := run(t, i)
+		r.take()
+		fake := &object.Object{
+			Meta: object.Meta{Key: "a/one"}, Encoding: object.JSON,
+			Raw: []byte(`{"metadata":{"namespace":"a","name":"one"},"spec":{"size":1}}`),
+		}
+		for _, event := range []source.EventType{source.Added, source.Modified, source.Modified, source.Deleted} {
+			src.Send(source.Event{Type: event, Object: fake})
+		}
+		expect(t, "events", r.take(), "added a/one 1, updated a/one 1>1, updated a/one 1>1, deleted a/one 1")
+		expect(t, "version", i.Status().Scopes[0].Version, "5")
+		stop()
+	})
 }
