@@ -205,7 +205,8 @@ func PageSize(n int64) Option { return func(c *config) { c.reflector.pageSize = 
 func NoStreamingList() Option { return func(c *config) { c.reflector.noStreaming = true } }
 
 // WatchTimeout is the least that the server is asked to keep a watch open for (default 5 minutes), and the slack after
-// which a watch that stays silent past that is given up (default 30 s). Zero keeps a default.
+// which a watch that stays silent past that is given up (default 30 s). Zero keeps a default. Over HTTP/2 a dead connection
+// is found by client-go's ping, 45 s after the last sign of life, however short these are: see reflector.Options.IdleSlack.
 func WatchTimeout(least, slack time.Duration) Option {
 	return func(c *config) { c.reflector.watchTimeout, c.reflector.idleSlack = least, slack }
 }

@@ -25,6 +25,10 @@ type Options struct {
 	MinWatchTimeout time.Duration
 	// IdleSlack is how long after the timeout that the server was asked for a watch is given up on which nothing came, not
 	// even a bookmark. A list is given up when nothing came for MinWatchTimeout + IdleSlack. Default: 30 s.
+	//
+	// Over HTTP/2 the next watch may go out on the same dead connection. That one ends when the transport's ping stays
+	// unanswered: with client-go after 30 s of silence and 15 s for the ping (HTTP2_READ_IDLE_TIMEOUT_SECONDS and
+	// HTTP2_PING_TIMEOUT_SECONDS in the environment). So there 45 s is the bound for shorter timeouts, too.
 	IdleSlack time.Duration
 	// ResyncPeriod is how often Resync is called on the sink. Default: never.
 	ResyncPeriod time.Duration

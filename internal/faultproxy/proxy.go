@@ -195,7 +195,13 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	proxy := httputil.ReverseProxy{
-		Rewrite:       func(pr *httputil.ProxyRequest) { pr.SetURL(to.url) },
+		Rewrite: func(pr *httputil.ProxyRequest) {
+			pr.SetURL(to.url)
+			if rule != nil {
+				// Servers compress streams, too, and the rule has to look into this one.
+				pr.Out.Header.Set("Accept-Encoding", "identity")
+			}
+		},
 		Transport:     to.transport,
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),

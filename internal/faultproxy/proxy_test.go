@@ -2,6 +2,7 @@ package faultproxy_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -28,7 +29,7 @@ const protobufWatch = "application/vnd.kubernetes.protobuf;stream=watch"
 const bookmarkEnd = `{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}`
 
 // serveAPI is a tiny API: a list is "LIST <token>", a watch is three events, one of them the end bookmark, and then
-// stays open.
+// stays open. As a real server does, it compresses a watch for a client that can take it.
 func serveAPI(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("watch") == "" {
 		fmt.Fprintf(w, "LIST %s as %s", r.URL.Query().Get("continue"), r.Header.Get("Authorization"))
@@ -39,13 +40,21 @@ func serveAPI(w http.ResponseWriter, r *http.Request) {
 	if binaryFrames {
 		w.Header().Set("Content-Type", protobufWatch)
 	}
+	var out io.Writer = w
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		out = gzip.NewWriter(w)
+	}
 	for _, e := range events {
 		if binaryFrames {
-			w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(e))))
-			io.WriteString(w, e)
+			out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(e))))
+			io.WriteString(out, e)
 		} else {
-			fmt.Fprintln(w, e)
+			fmt.Fprintln(out, e)
 		}
+	}
+	if z, ok := out.(*gzip.Writer); ok {
+		z.Flush()
 	}
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
