@@ -145,7 +145,7 @@ var servers = map[string][]devcluster.Option{"newest": nil, "as-1.34": {devclust
 // fill stores the generator's pods and custom objects; their namespaces and definition go through the API.
 func fill(t *testing.T, cluster *devcluster.Cluster, g *workload.Generator) {
 	t.Helper()
-	definitions := workload.New(workload.Options{Seed: 1, Pods: -1, CustomObjects: 1})
+	definitions := workload.New(workload.Options{Pods: -1, CustomObjects: -1})
 	err := workload.Fill(t.Context(), cluster.Config(), definitions, workload.FillOptions{Kinds: []workload.Kind{workload.CustomObjects}})
 	if err == nil {
 		err = workload.Store(t.Context(), cluster.EtcdURL(), g, workload.Pods, workload.CustomObjects)
