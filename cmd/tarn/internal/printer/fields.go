@@ -19,11 +19,25 @@ type fact struct {
 	old, new string
 }
 
-// facts returns the changes as they are shown, what matters first: times and counters that go along with other changes come
-// last.
+// facts returns the changes as they are shown, what matters first. Of changes that matter the same, those come first that
+// say something about another list: one condition and the container behind it rather than two conditions.
 func facts(changes []fielddiff.Change) []fact {
-	sorted := slices.Clone(changes)
-	slices.SortStableFunc(sorted, func(a, b fielddiff.Change) int { return cmp.Compare(rank(a), rank(b)) })
+	type ranked struct {
+		fielddiff.Change
+		rank, again int
+	}
+	sorted, seen := make([]ranked, len(changes)), map[string]int{}
+	for i, c := range changes {
+		sorted[i] = ranked{c, rank(c), 0}
+		if n := slices.IndexFunc(c.Path, func(s fielddiff.Step) bool { return s.Kind != fielddiff.Field }); n >= 0 {
+			list := fmt.Sprint(sorted[i].rank, c.Path[:n])
+			sorted[i].again = seen[list]
+			seen[list]++
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.again, b.again))
+	})
 	out := make([]fact, len(sorted))
 	for i, c := range sorted {
 		out[i] = fact{kind: c.Kind, path: c.Path.String(), old: brief(c.Old), new: brief(c.New)}
@@ -33,7 +47,7 @@ func facts(changes []fielddiff.Change) []fact {
 
 // late are the names of fields that go along with others, and how late they come; see rank.
 var late = map[string]int{
-	"reason": 2, "message": 3, "started": 3, "lastState": 3, "state": 2, "generation": 5, "observedGeneration": 5,
+	"ready": 2, "reason": 2, "message": 3, "started": 3, "lastState": 3, "state": 2, "generation": 5, "observedGeneration": 5,
 }
 
 // rank says how late a change comes: what is wanted and what it has come to, then details, then times and counters that
@@ -83,6 +97,15 @@ func (f fact) fit(limit int, cutPath bool) fact {
 		if f.width() <= limit {
 			break
 		}
+	}
+	return f
+}
+
+// after returns the fact without the beginning of its path, if that of the one before it is the same.
+func (f fact) after(before fact) fact {
+	first := func(path string) string { s, _, _ := strings.Cut(path, "."); return s }
+	if s := first(f.path); s != f.path && s == first(before.path) {
+		f.path = "…" + f.path[len(s)+1:]
 	}
 	return f
 }

@@ -115,6 +115,7 @@ func TestTable_Print_Narrow(t *testing.T) {
 	o := printer.Options{Width: columns(80), Kinds: true, Namespaces: true}
 	expect(t, printed(t, "table", o, records(t)...), `
 TIME       RESOURCE NAMESPACE NAME
+       AGE CHANGE
 12:30:05 + pods     prod      web-1
        60m phase=Pending nodeName=n7
 12:30:05 ~ pods     prod      web-1
@@ -167,6 +168,24 @@ func TestTable_Print_MaxChanges(t *testing.T) {
 	r := pod(t, printer.Updated, "web-1", `{"a":1,"b":1,"c":1,"d":1}`, `{"a":2,"b":2,"c":2,"d":2}`)
 	expect(t, printed(t, "table", printer.Options{MaxChanges: 1}, r), "12:30:05 ~ web-1 60m   a: 1 → 2  … and 3 more\n")
 	expect(t, printed(t, "table", printer.Options{MaxChanges: 3}, r), "12:30:05 ~ web-1 60m   a: 1 → 2  b: 1 → 2  c: 1 → 2  … and 1 more\n")
+}
+
+// Ensures that of a crash the condition and the restart come first, the second without what it has in common with the first
+// where room is short, and what follows from them last.
+func TestTable_Print_Order(t *testing.T) {
+	before := `{"metadata":{"generation":1},"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"a"},` +
+		`{"type":"ContainersReady","status":"True"}],"containerStatuses":[{"name":"app","ready":true,"restartCount":0,"lastState":{}}]}}`
+	after := `{"metadata":{"generation":2},"status":{"conditions":[{"type":"Ready","status":"False","lastTransitionTime":"b"},` +
+		`{"type":"ContainersReady","status":"False"}],"containerStatuses":[{"name":"app","ready":false,"restartCount":1,"lastState":{"terminated":{"exitCode":1}}}]}}`
+	r := pod(t, printer.Updated, "web-1", before, after)
+	expect(t, printed(t, "table", printer.Options{MaxChanges: 9}, r), "12:30:05 ~ web-1 60m   status.conditions[Ready].status: True → False"+
+		"  status.containerStatuses[app].restartCount: 0 → 1  status.conditions[ContainersReady].status: True → False"+
+		"  status.containerStatuses[app].ready: true → false  +status.containerStatuses[app].lastState.terminated: {exitCode: 1}"+
+		"  metadata.generation: 1 → 2  status.conditions[Ready].lastTransitionTime: a → b\n")
+	expect(t, printed(t, "table", printer.Options{Width: columns(132)}, r), `
+TIME       NAME  AGE   CHANGE
+12:30:05 ~ web-1 60m   status.conditions[Ready].status: True → False  …containerStatuses[app].restartCount: 0 → 1  … and 5 more
+`)
 }
 
 // Ensures how values are shown: unmistakably, shortened where they are long, and without what could disturb a terminal.

@@ -76,6 +76,8 @@ func (t *table) Print(r Record) error {
 			head += "AGE"
 		case !twoLines:
 			head += pad("AGE", ageWidth) + "CHANGE"
+		default:
+			head = strings.TrimRight(head, " ") + fmt.Sprintf("\n%*s CHANGE", detailIndent-1, "AGE")
 		}
 		fmt.Fprintln(&b, t.p.strong.Sprint(strings.TrimRight(head, " ")))
 	}
@@ -171,7 +173,10 @@ func (t *table) list(all []fact, room int) string {
 		if room > 0 {
 			space = room - used - width(more)
 		}
-		f = f.fit(space, i == 0)
+		whole := f
+		if f = whole.fit(space, i == 0); i > 0 && f.width() > space {
+			f = whole.after(all[i-1]).fit(space, false)
+		}
 		tooMany := i >= t.o.MaxChanges || room > 0 && used+f.width()+width(more) > room
 		if i > 0 && tooMany {
 			return strings.Join(append(out, t.p.faint.Sprintf("… and %d more", len(all)-i)), between)
