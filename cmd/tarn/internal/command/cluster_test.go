@@ -21,6 +21,7 @@ import (
 
 	"github.com/tarn-dev/tarn/cmd/tarn/internal/command"
 	"github.com/tarn-dev/tarn/internal/devcluster"
+	"github.com/tarn-dev/tarn/internal/workload"
 )
 
 func clientset(t testing.TB, cluster *devcluster.Cluster) *kubernetes.Clientset {
@@ -211,6 +212,23 @@ func TestWatch_Run_WaitForRight(t *testing.T) {
 	}
 	s.err.wait(t, "watching 0 configmaps in namespace ")
 	if code := s.end(); code != 0 || !strings.Contains(s.err.String(), "! configmaps: back after ") {
+		t.Errorf("code %d: %s", code, s.err)
+	}
+}
+
+// Ensures that with --wait a resource that the server does not have yet is waited for until its definition appears.
+func TestWatch_Run_WaitForResource(t *testing.T) {
+	cluster := devcluster.Shared(t)
+	s := start(t, "watch", "pipelines", "-A", "--wait", "--initial", "-o", "name", "--kubeconfig", cluster.Kubeconfig())
+	s.err.wait(t, `! no resource "pipelines" on the server`)
+	generator := workload.New(workload.Options{Pods: -1, CustomObjects: 2})
+	if err := workload.Fill(t.Context(), cluster.Config(), generator, workload.FillOptions{Kinds: []workload.Kind{workload.CustomObjects}}); err != nil {
+		t.Fatal(err)
+	}
+	s.err.wait(t, "! found pipelines.")
+	s.err.wait(t, " in all namespaces")
+	s.out.wait(t, "pipeline.")
+	if code := s.end(); code != 0 || strings.Count(s.err.String(), "no resource") != 1 {
 		t.Errorf("code %d: %s", code, s.err)
 	}
 }
