@@ -4,7 +4,9 @@ package tarn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,12 +20,74 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/tarn-dev/tarn"
 	"github.com/tarn-dev/tarn/internal/devcluster"
 	"github.com/tarn-dev/tarn/internal/faultproxy"
 )
+
+// Ensures (case 10) that a version which the server has not reached is not insisted on: whatever the shape of the answer,
+// the most recent collection is listed at once, and the next list is a normal one.
+func TestCase10_Server_TooLarge(t *testing.T) {
+	t.Parallel()
+	cluster := devcluster.Shared(t)
+	answers := map[string]http.HandlerFunc{"real": faultproxy.Failure(realTooLarge(t, cluster))}
+	for _, shape := range faultproxy.Shapes {
+		answers[string(shape)] = faultproxy.TooLarge(shape)
+	}
+	for mode, options := range modes {
+		for shape, answer := range answers {
+			t.Run(mode+"/"+shape, func(t *testing.T) {
+				st := newStage(t, cluster, faultproxy.Options{})
+				st.fill("a", "b")
+				u := st.inform(options...)
+				u.inStep()
+				st.reads(mode, "0")
+				match := faultproxy.StreamingLists(configMaps)
+				if mode == "plain" {
+					match = faultproxy.FirstPages(configMaps)
+				}
+				v := u.version()
+				st.proxy.Add(faultproxy.Rule{Match: match, Times: 1, Answer: answer})
+				st.expire()
+				st.put("a", "second")
+				u.inStep()
+				st.calls("watch@" + v)
+				refused := st.calls(lists[mode] + "@" + v)
+				latest := st.reads(mode, "")
+				if n := u.waits.Load(); n != 2 {
+					t.Errorf("backed off %d times, want 2: for the broken watch and the 410", n)
+				}
+				if took := latest[0].At.Sub(refused[0].At); took > time.Second {
+					t.Errorf("the most recent list was asked for after %v", took)
+				}
+				v = u.version()
+				st.expire()
+				st.calls("watch@" + v)
+				st.reads(mode, v)
+				u.inStep()
+			})
+		}
+	}
+}
+
+// realTooLarge is what the server says today to a version of the future.
+func realTooLarge(t *testing.T, cluster *devcluster.Cluster) metav1.Status {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = client.CoreV1().RESTClient().Get().Resource(configMaps).
+		Param("resourceVersion", "999999999").Param("resourceVersionMatch", "NotOlderThan").MaxRetries(0).Do(t.Context()).Error()
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		t.Fatalf("a version of the future: %v", err)
+	}
+	return status.ErrStatus
+}
 
 // Ensures (cases 11 to 13) what the informer does where a server without a watch cache, which forgets and pages for real,
 // has forgotten a version or the rest of a list, or lists in pages.
