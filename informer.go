@@ -338,7 +338,8 @@ func (e *NotSyncedError) Error() string {
 	if !strings.HasPrefix(text, e.Informer) {
 		text = e.Informer + ": " + text
 	}
-	return fmt.Sprintf("not synced: %s (%v)", text, e.Cause)
+	// A proxy's answer may be a whole page.
+	return fmt.Sprintf("not synced: %s (%v)", strings.Join(strings.Fields(text), " "), e.Cause)
 }
 
 // Unwrap returns Why and Cause.

@@ -1,6 +1,7 @@
 package tarn_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -276,6 +277,48 @@ func TestInformer_Status_ManyFailed(t *testing.T) {
 		}
 		synctest.Wait()
 		expect(t, "failed", len(i.Status().Failed), 0)
+		stop()
+	})
+}
+
+// Ensures that the final state of a deleted object is as transformed as what was stored of it, whether it was deleted, no
+// longer qualifies or is found missing; and that each object received is transformed once.
+func TestInformer_Transform_FinalState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		for _, name := range []string{"a/deleted", "a/missing", "a/unwanted"} {
+			src.Add(widget(name, "secret", 10))
+		}
+		calls := 0
+		i := newInformer(t, src, tarn.Only(func(w *Widget) bool { return w.Spec.Size > 5 }),
+			tarn.Transform(func(w *Widget) (*Widget, error) {
+				if calls++; w.Spec.Node != "secret" {
+					t.Errorf("%s was transformed before", w.Name)
+				}
+				w.Spec.Node = ""
+				return w, nil
+			}))
+		var events []string
+		_, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(_ context.Context, e tarn.Event[*Widget]) {
+			w, err := e.New()
+			if err != nil || w.Spec.Node != "" {
+				t.Errorf("%s %s: %+v %v", e.Type, e.Key, w, err)
+			}
+			events = append(events, e.Type.String()+" "+e.Key)
+		}))
+		stop := run(t, i)
+		synctest.Wait()
+		events = nil
+		src.Update(widget("a/unwanted", "secret", 1))
+		src.Delete("a/deleted")
+		synctest.Wait()
+		expect(t, "calls", calls, 5)
+		src.FailNext(tarntest.WatchVerb, errors.New("down"))
+		src.Disconnect(errors.New("cut"))
+		src.Delete("a/missing")
+		src.Expire()
+		time.Sleep(2 * time.Minute)
+		expect(t, "events", events, "[deleted a/unwanted deleted a/deleted deleted a/missing]")
 		stop()
 	})
 }

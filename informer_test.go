@@ -117,7 +117,7 @@ func TestInformer_WaitSynced_Case36(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newSource()
 		src.Add(widget("a/one", "n1", 1))
-		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("no rights"))
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("no rights,\nsays the\nproxy"))
 		src.OnRequest(func(context.Context, tarntest.Request) error { return forbidden })
 		i := newInformer(t, src)
 

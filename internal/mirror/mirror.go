@@ -190,32 +190,52 @@ func (m *Mirror) receive(obj *object.Object) (received *object.Object, keep bool
 		m.failures.note(obj, obj.Err)
 		return obj, true
 	}
-	if m.options.Keep == nil && m.options.Transform == nil {
-		return obj, true
-	}
-	keep, err := Call(func() (bool, error) {
-		if m.options.Keep == nil {
-			return true, nil
+	if m.options.Keep != nil {
+		keep, err := Call(func() (bool, error) { return m.options.Keep(obj) })
+		switch {
+		case err != nil:
+			received = mark(obj, "predicate", err)
+			m.failures.note(received, received.Err)
+			return received, true
+		case !keep:
+			return obj, false
 		}
-		return m.options.Keep(obj)
-	})
-	if err != nil {
-		return m.mark(obj, fmt.Errorf("predicate: %w", err)), true
 	}
-	if !keep || m.options.Transform == nil {
-		return obj, keep
-	}
-	received, err = Call(func() (*object.Object, error) { return m.options.Transform(obj) })
+	received, err := m.transform(obj)
 	if err != nil {
-		return m.mark(obj, fmt.Errorf("transform: %w", err)), true
+		m.failures.note(received, err)
 	}
 	return received, true
 }
 
-func (m *Mirror) mark(obj *object.Object, err error) *object.Object {
+// final is receive for the final state of an object, which is kept by nobody but who hears of the deletion.
+func (m *Mirror) final(obj *object.Object) *object.Object {
+	if obj.Err != nil {
+		return obj
+	}
+	received, err := m.transform(obj)
+	if err != nil {
+		m.failures.tell(received, err)
+	}
+	return received
+}
+
+// transform returns the object as transformed; where that fails, as it came, marked with the error.
+func (m *Mirror) transform(obj *object.Object) (*object.Object, error) {
+	if m.options.Transform == nil {
+		return obj, nil
+	}
+	transformed, err := Call(func() (*object.Object, error) { return m.options.Transform(obj) })
+	if err != nil {
+		marked := mark(obj, "transform", err)
+		return marked, marked.Err
+	}
+	return transformed, nil
+}
+
+func mark(obj *object.Object, step string, err error) *object.Object {
 	marked := *obj
-	marked.Err = fmt.Errorf("%s: %w", obj.Key, err)
-	m.failures.note(&marked, marked.Err)
+	marked.Err = fmt.Errorf("%s: %s: %w", obj.Key, step, err)
 	return &marked
 }
 

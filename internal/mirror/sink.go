@@ -34,13 +34,13 @@ func (s *sink) Delete(obj *object.Object) error {
 	if obj.Key == "" {
 		return fmt.Errorf("object with uid %q: %w", obj.UID, store.ErrNoKey)
 	}
-	return s.arrive(arrival{deleted: obj}, obj.Version)
+	return s.arrive(arrival{deleted: s.m.final(obj)}, obj.Version)
 }
 
 func (s *sink) put(obj *object.Object, version string) error {
 	received, keep := s.m.receive(obj)
 	if !keep { // as if it were gone
-		return s.arrive(arrival{deleted: obj}, version)
+		return s.arrive(arrival{deleted: s.m.final(obj)}, version)
 	}
 	p, err := s.m.store.Prepare(received)
 	if err != nil {
