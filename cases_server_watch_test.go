@@ -230,11 +230,11 @@ func TestCase22_Server_ReconnectAfterStreamingList(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, devcluster.Shared(t), faultproxy.Options{})
 	st.fill("a", "b")
-	u := st.inform(tarn.WatchTimeout(2*time.Second, 0))
+	u := st.inform(tarn.WatchTimeout(time.Second, 0))
 	u.inStep()
 	last := st.put("a", "second")
 	u.inStep()
-	if err := st.proxy.Wait(t.Context(), 2, faultproxy.Watches(configMaps)); err != nil {
+	if err := st.proxy.Wait(t.Context(), 4, faultproxy.Watches(configMaps)); err != nil {
 		t.Fatal(err)
 	}
 	st.put("b", "second")

@@ -122,6 +122,37 @@ func TestReflector_Case18_ShortWatchesWithOneEvent(t *testing.T) {
 	})
 }
 
+func TestReflector_Case18_TimeoutOfASecond(t *testing.T) {
+	// A watch that the server keeps open for the second that it was asked for is not a short one, although a part of that
+	// second passed before the head of the answer came.
+	const head = 5 * time.Millisecond
+	src := &script{
+		noStreaming: true,
+		onList:      lists,
+		head: func(ctx context.Context) {
+			select {
+			case <-time.After(head):
+			case <-ctx.Done():
+			}
+		},
+		onWatch: func(_ int, o metav1.ListOptions) ([]step, error) {
+			return steps(later(time.Duration(*o.TimeoutSeconds)*time.Second-head, end()))
+		},
+	}
+	run(t, src, reflector.Options{MinWatchTimeout: time.Second}, time.Minute, func(b *bench) {
+		b.wantReports(0, "")
+		calls := src.log()
+		if len(calls) < 31 {
+			t.Errorf("%d calls in a minute", len(calls))
+		}
+		for _, c := range calls[1:] {
+			if c.op != "watch" {
+				t.Errorf("call %s", c)
+			}
+		}
+	})
+}
+
 func TestReflector_Case24_SilentConnection(t *testing.T) {
 	// A connection that stays open and silent is given up after the server's timeout and the slack, and nothing is missed;
 	// as well when it is silent before its head.

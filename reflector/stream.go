@@ -27,19 +27,21 @@ type stream struct {
 	err     error      // why it ended; to be read when batches is closed
 
 	current   batch
-	started   time.Time // when it was asked for
-	opened    time.Time // when the answer's head came; zero before
-	delivered int       // events that were accepted
-	initial   bool      // still in the initial events of a streaming list
-	settled   bool      // an ADDED may move the version
+	timeout   time.Duration // for how long the server was asked to keep it open
+	started   time.Time     // when it was asked for
+	opened    time.Time     // when the answer's head came; zero before
+	delivered int           // events that were accepted
+	initial   bool          // still in the initial events of a streaming list
+	settled   bool          // an ADDED may move the version
 }
 
-// openStream starts to watch. The stream is given up when it blocks for longer than idle.
+// openStream starts to watch, with a timeout in options. The stream is given up when it blocks for longer than idle.
 func openStream(ctx context.Context, lw source.ListerWatcher, options metav1.ListOptions, idle time.Duration) *stream {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{
 		cancel:  cancel,
 		batches: make(chan batch),
+		timeout: time.Duration(*options.TimeoutSeconds) * time.Second,
 		started: time.Now(),
 		initial: options.SendInitialEvents != nil && *options.SendInitialEvents,
 		settled: options.ResourceVersion != "" && options.ResourceVersion != "0",
@@ -115,6 +117,12 @@ func (s *stream) take() (source.Event, bool) {
 	s.current.events[0] = source.Event{} // or the buffer would keep the object alive
 	s.current.events = s.current.events[1:]
 	return ev, true
+}
+
+// isShort reports whether the stream that ended now was open for less than a second. One that its server kept open for as
+// long as it was asked to is not: the server's clock starts before the head of the answer is here.
+func (s *stream) isShort() bool {
+	return time.Since(s.opened) < shortWatch && time.Since(s.started) < s.timeout
 }
 
 // close ends the watch and waits for its goroutine.

@@ -179,16 +179,16 @@ func (r *Reflector) judge(s *stream, err error) (pause, relist bool, _ error) {
 	}
 	switch {
 	case err == io.EOF:
-		lasted := time.Since(s.opened)
-		if s.delivered == 0 && lasted < shortWatch {
+		short := s.isShort()
+		if s.delivered == 0 && short {
 			failed.err = ErrShortWatch
 			return true, true, failed
 		}
-		if s.delivered == 0 && lasted >= bookmarksWithin && r.bookmarks {
+		if s.delivered == 0 && time.Since(s.opened) >= bookmarksWithin && r.bookmarks {
 			failed.err = ErrSilent
 			return true, true, failed
 		}
-		if lasted >= shortWatch {
+		if !short {
 			r.short = 0
 			return false, false, nil
 		}
