@@ -222,7 +222,8 @@ func TestCase13_Server_NotPaged(t *testing.T) {
 // why returns what waiting for sync says: it must be one line that fits.
 func why(t *testing.T, i interface {
 	WaitSynced(context.Context) error
-}, fits func(error) bool, words ...string) {
+}, fits func(error) bool, words ...string,
+) {
 	t.Helper()
 	var err error
 	wait(t, "the reason", 20*time.Second, func() bool {
