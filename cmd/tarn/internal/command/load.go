@@ -33,7 +33,7 @@ func (w *watching) mapping(ctx context.Context, name string) (kube.Mapping, erro
 		}
 		if p.text != said {
 			said = p.text
-			w.notices.alert("%s; asking again until it is there", p.text)
+			w.notices.alert("%s; asking again until that changes", p.text)
 		}
 		select {
 		case <-ctx.Done():

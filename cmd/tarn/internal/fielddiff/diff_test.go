@@ -63,7 +63,7 @@ func TestDiff(t *testing.T) {
 		{"longer", `{"f":["a"]}`, `{"f":["a","b"]}`, `changed f: [a] > [a b]`},
 		{"emptied", `{"c":[{"name":"a"}]}`, `{"c":[]}`, `removed c[a]: map[name:a] > <nil>`},
 		{"dotted key", `{"l":{"app.io/x":"1"}}`, `{"l":{"app.io/x":"2"}}`, `changed l[app.io/x]: 1 > 2`},
-		{"odd keys", `{"":1,"a\nb":1}`, `{"":2,"a\nb":2}`, "changed [\"\"]: 1 > 2\nchanged [\"a\\nb\"]: 1 > 2"},
+		{"odd keys", `{"":1,"a\nb":1,"c[d":1}`, `{"":2,"a\nb":2,"c[d":2}`, "changed [\"\"]: 1 > 2\nchanged [\"a\\nb\"]: 1 > 2\nchanged [\"c[d\"]: 1 > 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := lines(fielddiff.Diff(object(t, c.before), object(t, c.after))); got != c.want {
@@ -75,9 +75,9 @@ func TestDiff(t *testing.T) {
 
 // Ensures that paths of sibling changes do not overwrite each other.
 func TestDiff_PathsAreTheirOwn(t *testing.T) {
-	before := object(t, `{"a":{"b":{"c":{"d":{"x":1,"y":1,"z":1}}}}}`)
-	after := object(t, `{"a":{"b":{"c":{"d":{"x":2,"y":2,"z":2}}}}}`)
-	want := "changed a.b.c.d.x: 1 > 2\nchanged a.b.c.d.y: 1 > 2\nchanged a.b.c.d.z: 1 > 2"
+	before := object(t, `{"a":{"b":{"c":{"x":1,"y":1,"z":1}}}}`)
+	after := object(t, `{"a":{"b":{"c":{"x":2,"y":2,"z":2}}}}`)
+	want := "changed a.b.c.x: 1 > 2\nchanged a.b.c.y: 1 > 2\nchanged a.b.c.z: 1 > 2"
 	if got := lines(fielddiff.Diff(before, after)); got != want {
 		t.Errorf("got\n%s", got)
 	}

@@ -78,7 +78,7 @@ func records(t testing.TB) []printer.Record {
 		pod(t, printer.Updated, "web-1",
 			`{"metadata":{"resourceVersion":"11"},"status":{"phase":"Pending","conditions":[{"type":"Ready","status":"False","reason":"Starting"}]}}`,
 			`{"metadata":{"resourceVersion":"12"},"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}`),
-		pod(t, printer.Deleted, "web-2", `{}`, `{}`),
+		pod(t, printer.Deleted, "web-2", `{"a":1}`, `{"a":2}`),
 		missed, broken,
 		pod(t, printer.Present, "web-5", ``, `{"status":{"phase":"Running"}}`),
 	}
@@ -291,7 +291,7 @@ func TestJSON_Print(t *testing.T) {
 		`{"path":"status.phase","kind":"changed","old":"Pending","new":"Running"},{"path":"status.podIP","kind":"added","new":"10.0.0.1"}],`+
 		`"old":{"metadata":{"resourceVersion":"11"},"status":{"conditions":[{"reason":"Starting","status":"False","type":"Ready"}],"phase":"Pending"}},`+
 		`"new":{"metadata":{"resourceVersion":"12"},"status":{"conditions":[{"status":"True","type":"Ready"}],"phase":"Running","podIP":"10.0.0.1"}}}
-{"type":"deleted","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-2","uid":"u1","oldVersion":"11","newVersion":"12"}
+{"type":"deleted","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-2","uid":"u1","oldVersion":"11","newVersion":"12","old":{"a":2}}
 {"type":"deleted","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-3","uid":"u1","oldVersion":"11","newVersion":"12","missed":true}
 {"type":"updated","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-4","uid":"u1","newVersion":"12","error":"bad\nbytes"}
 {"type":"present","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-5","uid":"u1","newVersion":"12","new":{"status":{"phase":"Running"}}}

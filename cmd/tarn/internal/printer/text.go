@@ -89,14 +89,14 @@ func Printable(s string) string {
 }
 
 // shorten returns at most limit characters of s, with an ellipsis where some are missing: in the middle, because the ends
-// of ids, images and addresses tell the most.
+// of ids, images and addresses tell the most; what is in brackets has its most telling part in front. limit is at least 8.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
 	r := []rune(s)
-	if limit < 8 || r[0] == '{' || r[0] == '[' {
-		return string(r[:max(limit-1, 0)]) + "…"
+	if r[0] == '{' || r[0] == '[' {
+		return string(r[:limit-1]) + "…"
 	}
 	head := (limit - 1) * 2 / 3
 	return string(r[:head]) + "…" + string(r[len(r)-(limit-1-head):])
