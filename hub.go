@@ -53,11 +53,17 @@ func NewHub(cfg *rest.Config, options ...HubOption) (*Hub, error) {
 		return nil, fmt.Errorf("hub: %w", err)
 	}
 	h := &Hub{
-		client: client, scheme: scheme.Scheme, logger: slog.Default(),
+		client:  client,
 		mirrors: map[string]weak.Pointer[mirror.Mirror]{}, names: map[string]int{},
 	}
 	for _, o := range options {
 		o(h)
+	}
+	if h.scheme == nil {
+		h.scheme = scheme.Scheme
+	}
+	if h.logger == nil {
+		h.logger = slog.Default()
 	}
 	return h, nil
 }

@@ -173,7 +173,8 @@ func (s *podServer) watch(w http.ResponseWriter, r *http.Request, namespace stri
 
 // podHub returns a hub for the server, closed with the test.
 func podHub(t *testing.T, s *podServer) *tarn.Hub {
-	hub, err := tarn.NewHub(&rest.Config{Host: s.URL, QPS: -1}, tarn.WithLogger(slog.New(slog.DiscardHandler)))
+	hub, err := tarn.NewHub(&rest.Config{Host: s.URL, QPS: -1}, tarn.WithScheme(nil), tarn.WithMetrics(nil),
+		tarn.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

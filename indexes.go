@@ -78,6 +78,8 @@ func (c *config) indexers(t reflect.Type) (names map[string]string, indexers sto
 				}
 				return nil, nil
 			}
+		case ix.path == "":
+			return nil, nil, fmt.Errorf("index %q: neither function, label nor path", ix.name)
 		default:
 			read, err := compile(ix.path)
 			if err != nil {

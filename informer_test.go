@@ -188,6 +188,8 @@ func TestNew_Errors(t *testing.T) {
 		"function of type": {tarn.IndexFunc("x", func(string) ([]string, error) { return nil, nil }), "takes string"},
 		"predicate":        {tarn.Only(func(int) bool { return true }), "takes int"},
 		"hub options":      {tarn.Namespace("a"), "hub"},
+		"no function":      {tarn.IndexFunc[*Widget]("x", nil), "neither function, label nor path"},
+		"no path":          {tarn.IndexField("x", ""), "neither function, label nor path"},
 		"index twice":      {func() tarn.Option { return nil }(), ""},
 	} {
 		options := []tarn.Option{tc.option}
@@ -324,6 +326,26 @@ func TestInformer_NoVersions_Case23(t *testing.T) {
 		}
 		expect(t, "events", r.take(), "added a/one 1, updated a/one 1>1, updated a/one 1>1, deleted a/one 1")
 		expect(t, "version", i.Status().Scopes[0].Version, "5")
+		stop()
+	})
+}
+
+// Ensures that the zero value of each option is as good as leaving it out.
+func TestNew_ZeroOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i, err := tarn.New[*Widget](src, tarntest.JSON[Widget](), tarn.Name(""), tarn.Only[*Widget](nil), tarn.Transform[*Widget](nil),
+			tarn.Logger(nil), tarn.ReportTo(nil), tarn.OnError(nil), tarn.Backoff(nil), tarn.Codec(nil), tarn.PageSize(0),
+			tarn.WatchTimeout(0, 0), tarn.RetryInternalErrors(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, s := subscribe(t, i, tarn.Where[*Widget](nil), tarn.WhereLabels(""), tarn.Resync(0), tarn.Backlog(0, 0), tarn.SubscriberName(""))
+		stop := run(t, i)
+		expect(t, "events", r.take(), "added a/one 1 initial")
+		expect(t, "synced", s.HasSynced(), true)
+		expect(t, "named", i.Name() != "" && s.Name() != "", true)
 		stop()
 	})
 }

@@ -57,10 +57,10 @@ func newInformer(t testing.TB, src *tarntest.Source, options ...tarn.Option) *ta
 	return i
 }
 
+type runner interface{ Run(context.Context) error }
+
 // run runs i until the returned function is called, which waits for Run to return.
-func run(t testing.TB, i interface {
-	Run(context.Context) error
-}) (stop func()) {
+func run(t testing.TB, i runner) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -116,6 +116,9 @@ func IndexLabel(name, label string) Option {
 // *object.Object, and nothing is. f must not change its argument, which may be shared. An error or panic leaves that
 // object out of the index and is reported.
 func IndexFunc[T any](name string, f func(T) ([]string, error)) Option {
+	if f == nil {
+		return func(c *config) { c.indexes = append(c.indexes, indexOption{name: name}) }
+	}
 	fn := &function{what: fmt.Sprintf("index function %q", name), takes: reflect.TypeFor[T]()}
 	fn.index = func(o *object.Object) ([]string, error) {
 		v, err := view[T](o)
@@ -128,8 +131,11 @@ func IndexFunc[T any](name string, f func(T) ([]string, error)) Option {
 }
 
 // Only keeps the objects for which keep returns true, and no others: one that stops to qualify is seen as deleted. T is
-// as for [IndexFunc]. A selector, which the server evaluates, is cheaper where it can say the same.
+// as for [IndexFunc]. A selector, which the server evaluates, is cheaper where it can say the same. Nil keeps all.
 func Only[T any](keep func(T) bool) Option {
+	if keep == nil {
+		return func(c *config) { c.keep = nil }
+	}
 	fn := &function{what: "predicate of Only", takes: reflect.TypeFor[T]()}
 	fn.keep = func(o *object.Object) (bool, error) {
 		v, err := view[T](o)
@@ -141,8 +147,11 @@ func Only[T any](keep func(T) bool) Option {
 // Transform replaces every arriving object by what f returns for it, before it is stored: to drop what nobody needs. f
 // gets a private value, which it may change and return; as *object.Object, a private copy of the metadata and the shared
 // bytes, which it must replace and not change. The result must have the same key, uid and version. Where it fails, panics
-// or returns nil, the object is kept as it came and reported.
+// or returns nil, the object is kept as it came and reported. A nil f changes nothing.
 func Transform[T any](f func(T) (T, error)) Option {
+	if f == nil {
+		return func(c *config) { c.transform = nil }
+	}
 	fn := &function{what: "transform", takes: reflect.TypeFor[T]()}
 	fn.apply = func(o *object.Object) (*object.Object, error) {
 		received := *o

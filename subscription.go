@@ -53,8 +53,11 @@ type filter struct {
 // Where limits a subscription to the objects for which f returns true. One that begins to qualify is seen as added, one
 // that stops as deleted. T is the informer's type, whose values f sees shared and must not change; or *object.Object, for
 // decisions by metadata, which need no decoding. Several conditions must all hold. Where f panics, or the object does
-// not decode, the change is delivered: nothing is lost.
+// not decode, the change is delivered: nothing is lost. A nil f limits nothing.
 func Where[T any](f func(T) bool) SubscribeOption {
+	if f == nil {
+		return func(*subscribeConfig) {}
+	}
 	pass := func(o *object.Object) (bool, error) {
 		v, err := view[T](o)
 		return err == nil && f(v), err
