@@ -257,7 +257,7 @@ func TestCase36_Server_Forbidden(t *testing.T) {
 			cfg := st.proxy.Config()
 			cfg.Impersonate = rest.ImpersonationConfig{UserName: user}
 			u := st.informAs(cfg, options...)
-			why(t, u, apierrors.IsForbidden, fmt.Sprintf("ConfigMap in %q: list: ", st.ns), user, "forbidden")
+			why(t, u, apierrors.IsForbidden, fmt.Sprintf("configmaps in %q: list: ", st.ns), user, "forbidden")
 
 			role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: []rbacv1.PolicyRule{
 				{APIGroups: []string{""}, Resources: []string{configMaps}, Verbs: []string{"list", "watch"}},

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -93,6 +94,15 @@ func (r Resource) String() string {
 		return qualified(r.kinds[0].Kind, r.kinds[0].Version, r.kinds[0].Group)
 	}
 	return "unnamed resource"
+}
+
+// guess returns what the resource is probably called, before the server is asked: for a kind, its plural.
+func (r Resource) guess() string {
+	if r.text != "" || r.gvr.Resource != "" || len(r.kinds) == 0 {
+		return r.String()
+	}
+	plural, _ := meta.UnsafeGuessKindToResource(r.kinds[0])
+	return plural.GroupResource().String()
 }
 
 // qualified joins the parts as a person would type them: pods, deployments.v1.apps.

@@ -84,7 +84,7 @@ func (s *Source) Mapping(ctx context.Context) (Mapping, error) {
 // Describe implements source.Describer: `pods in "prod"`. Before the resource was first resolved it has the name that
 // was asked for.
 func (s *Source) Describe() string {
-	what, namespaced := s.req.Resource.String(), true
+	what, namespaced := s.req.Resource.guess(), true
 	if c := s.found.Load(); c != nil {
 		what, namespaced = c.mapping.String(), c.mapping.Namespaced
 	}
