@@ -275,7 +275,7 @@ func TestSource_Describe(t *testing.T) {
 		before, after string
 	}{
 		{kube.Request{Resource: kube.Named("po"), Namespace: "prod"}, `po in "prod"`, `pods in "prod"`},
-		{kube.Request{Resource: typedPods.Resource}, "Pod", "pods"},
+		{kube.Request{Resource: typedPods.Resource}, "pods", "pods"},
 		{kube.Request{Resource: kube.GVR(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"})}, "deployments.v1.apps", "deployments.apps"},
 		{kube.Request{Resource: kube.Named("no"), Namespace: "prod"}, `no in "prod"`, "nodes"},
 	} {
