@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tarn-dev/tarn"
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/tarntest"
 )
 
@@ -277,6 +279,26 @@ func TestInformer_Resync_Grid(t *testing.T) {
 			expect(t, asked.String(), strings.Count(r.take(), "sync"), want)
 			s.Remove()
 		}
+		stop()
+	})
+}
+
+// Ensures that a deletion goes to a filtering handler by what it saw last, whatever the final state says.
+func TestInformer_Where_FinalState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		stored := []*object.Object{src.Add(widget("a/big", "n1", 10)), src.Add(widget("a/small", "n1", 1))}
+		i := newInformer(t, src)
+		r, _ := subscribe(t, i, tarn.Where(func(w *Widget) bool { return w.Spec.Size >= 10 }))
+		stop := run(t, i)
+		expect(t, "initial", r.take(), "added a/big 10 initial")
+		for n, size := range []string{"3", "30"} {
+			final := *stored[n]
+			final.Version = strconv.Itoa(10 + n)
+			final.Raw = []byte(`{"metadata":{"namespace":"a","name":"` + final.Name() + `"},"spec":{"size":` + size + `}}`)
+			src.Send(source.Event{Type: source.Deleted, Object: &final})
+		}
+		expect(t, "final states", r.take(), "deleted a/big 3")
 		stop()
 	})
 }
