@@ -318,6 +318,7 @@ func TestInformer_Transform_FinalState(t *testing.T) {
 		src.Delete("a/missing")
 		src.Expire()
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		expect(t, "events", events, "[deleted a/unwanted deleted a/deleted deleted a/missing]")
 		stop()
 	})
