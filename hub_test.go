@@ -76,14 +76,13 @@ func (s *podServer) forbid(namespace string) {
 // watchesEver returns how many watches were opened so far, once there are as many as wanted: being in sync is before the
 // watch.
 func (s *podServer) watchesEver(wanted int) int {
-	for {
+	for deadline := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
 		s.mu.Lock()
 		watched := s.watched
 		s.mu.Unlock()
-		if watched >= wanted {
+		if watched >= wanted || time.Now().After(deadline) {
 			return watched
 		}
-		runtime.Gosched()
 	}
 }
 
