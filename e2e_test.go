@@ -125,7 +125,8 @@ func newHub(t *testing.T, cfg *rest.Config, options ...tarn.HubOption) *tarn.Hub
 
 func synced(t *testing.T, i interface {
 	WaitSynced(context.Context) error
-}) {
+},
+) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -326,8 +326,12 @@ func TestController_RetryBackoff(t *testing.T) {
 		backoff func(int) time.Duration
 		want    []time.Duration
 	}{
-		"default": {nil, []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, 12800 * time.Millisecond, 25600 * time.Millisecond, 30 * time.Second, 30 * time.Second, 30 * time.Second}},
-		"set":     {func(failures int) time.Duration { return time.Duration(failures) * time.Second }, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}},
+		"default": {nil, []time.Duration{
+			100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
+			1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond, 12800 * time.Millisecond,
+			25600 * time.Millisecond, 30 * time.Second, 30 * time.Second, 30 * time.Second,
+		}},
+		"set": {func(failures int) time.Duration { return time.Duration(failures) * time.Second }, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

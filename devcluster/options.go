@@ -66,7 +66,8 @@ func parse(args []string) (*options, error) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "write the kubeconfig to this `file` (by default: kubeconfig in the data folder)")
 	fs.IntVar(&o.securePort, "secure-port", 0, "`port` of kube-apiserver (0 = a free one)")
 	fs.IntVar(&o.etcdPort, "etcd-port", 0, "client `port` of etcd (0 = a free one)")
-	fs.BoolVar(&o.keepCredentials, "keep-credentials", false, "use the credentials of the last start in the same data folder, so that its\nkubeconfig stays valid; by default they are made anew at each start")
+	fs.BoolVar(&o.keepCredentials, "keep-credentials", false, "use the credentials of the last start in the same data folder, so that its\n"+
+		"kubeconfig stays valid; by default they are made anew at each start")
 	fs.BoolVar(&o.exitWithStdin, "exit-with-stdin", false, "end when standard input is closed: a program that starts devcluster with a\npipe there never leaves it behind")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "log to standard error instead of devcluster.log in the data folder")
 	showVersion := fs.Bool("version", false, "print the versions and exit")

@@ -101,9 +101,16 @@ func TestCompareVersions(t *testing.T) {
 		order int
 		ok    bool
 	}{
-		{"9", "10", -1, true}, {"10", "9", 1, true}, {"7", "7", 0, true},
-		{"18446744073709551616", "9", 1, true}, {"", "1", 0, false}, {"1", "", 0, false},
-		{"0", "1", 0, false}, {"01", "1", 0, false}, {"a", "1", 0, false}, {"-1", "1", 0, false},
+		{"9", "10", -1, true},
+		{"10", "9", 1, true},
+		{"7", "7", 0, true},
+		{"18446744073709551616", "9", 1, true},
+		{"", "1", 0, false},
+		{"1", "", 0, false},
+		{"0", "1", 0, false},
+		{"01", "1", 0, false},
+		{"a", "1", 0, false},
+		{"-1", "1", 0, false},
 	} {
 		order, ok := object.CompareVersions(tc.a, tc.b)
 		if sign(order) != tc.order || ok != tc.ok {

@@ -260,7 +260,7 @@ func TestDeltaFIFO_Get_Copies(t *testing.T) {
 func TestDeltas_OldestNewest(t *testing.T) {
 	// Oldest and Newest point at the ends of a list; an empty one has none.
 	ds := deltas{{Key: "a"}, {Key: "b"}, {Key: "c"}}
-	if ds.Oldest() != &ds[0] || ds.Newest() != &ds[2] || (deltas)(nil).Oldest() != nil || (deltas)(nil).Newest() != nil {
+	if ds.Oldest() != &ds[0] || ds.Newest() != &ds[2] || deltas(nil).Oldest() != nil || deltas(nil).Newest() != nil {
 		t.Fatal("not the ends")
 	}
 }

@@ -50,7 +50,7 @@ func (f filler) fill(v reflect.Value, depth int) {
 		x.Raw = []byte(`{"kind":"Any","n":1}`)
 		return
 	case *metav1.FieldsV1:
-		x.Raw = []byte(`{"f:a":{}}`)
+		x.SetRawString(`{"f:a":{}}`)
 		return
 	}
 	switch v.Kind() {

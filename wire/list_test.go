@@ -112,8 +112,12 @@ func TestListReader_Next_JSONForms(t *testing.T) {
 		meta  wire.ListMeta
 		err   error
 	}{
-		{`{"apiVersion":"x/v1","items":[{"a":1},{"b":"]}"}],"kind":"XList","metadata":{"continue":"c","resourceVersion":"3"}}`,
-			`{"a":1}|{"b":"]}"}`, wire.ListMeta{APIVersion: "x/v1", Kind: "XList", Version: "3", Continue: "c"}, io.EOF},
+		{
+			`{"apiVersion":"x/v1","items":[{"a":1},{"b":"]}"}],"kind":"XList","metadata":{"continue":"c","resourceVersion":"3"}}`,
+			`{"a":1}|{"b":"]}"}`,
+			wire.ListMeta{APIVersion: "x/v1", Kind: "XList", Version: "3", Continue: "c"},
+			io.EOF,
+		},
 		{" {\n\"items\" : [ { } , {\"a\":\n[1]} ] ,\"more\":[[{}],\"x\",1] , \"kind\":\"X\" }\n ", "{ }|{\"a\":\n[1]}", wire.ListMeta{Kind: "X"}, io.EOF},
 		{`{"items":null,"metadata":null}`, ``, wire.ListMeta{}, io.EOF},
 		{`{"items":[]}`, ``, wire.ListMeta{}, io.EOF},

@@ -56,7 +56,7 @@ func newPod(i int) *corev1.Pod {
 		b.WriteString(`"f:dnsPolicy":{}}}`)
 		return metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: "Update", APIVersion: "v1", Time: &at, FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(b.String())}, Subresource: subresource,
+			FieldsV1: metav1.NewFieldsV1(b.String()), Subresource: subresource,
 		}
 	}
 	condition := func(t corev1.PodConditionType) corev1.PodCondition {

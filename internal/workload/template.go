@@ -68,8 +68,11 @@ func (w *workload) container(c *corev1.Container, revision, number int, volumes 
 	c.TerminationMessagePath, c.TerminationMessagePolicy = "/dev/termination-log", corev1.TerminationMessageReadFile
 	w.env(c, revision, number == 0, &r)
 	c.Resources = corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(100*r.between(1, 9)), resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(int64(r.between(1, 8))<<27, resource.BinarySI)},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(2<<30, resource.BinarySI)},
+		Requests: corev1.ResourceList{
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(100*r.between(1, 9)), resource.DecimalSI),
+			corev1.ResourceMemory: *resource.NewQuantity(int64(r.between(1, 8))<<27, resource.BinarySI),
+		},
+		Limits: corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(2<<30, resource.BinarySI)},
 	}
 	if number > 0 {
 		mounted = 1 // only the application serves, is probed, and needs more than its configuration

@@ -96,12 +96,15 @@ func TestSource_List_Request(t *testing.T) {
 	}{
 		{"all pods", typedPods, metav1.ListOptions{}, "/api/v1/pods", pb + "," + jsonMedia, url.Values{}},
 		{
-			"a page of a namespace", kube.Request{Resource: typedPods.Resource, Namespace: "prod"},
-			metav1.ListOptions{Limit: 5, Continue: "c"}, "/api/v1/namespaces/prod/pods", pb + "," + jsonMedia,
+			"a page of a namespace",
+			kube.Request{Resource: typedPods.Resource, Namespace: "prod"},
+			metav1.ListOptions{Limit: 5, Continue: "c"},
+			"/api/v1/namespaces/prod/pods", pb + "," + jsonMedia,
 			url.Values{"limit": {"5"}, "continue": {"c"}},
 		},
 		{
-			"selectors add up", kube.Request{Resource: kube.Named("deploy"), LabelSelector: "a=b", FieldSelector: "x=y"},
+			"selectors add up",
+			kube.Request{Resource: kube.Named("deploy"), LabelSelector: "a=b", FieldSelector: "x=y"},
 			metav1.ListOptions{LabelSelector: "c", ResourceVersion: "9", ResourceVersionMatch: "NotOlderThan", Watch: yes},
 			"/apis/apps/v1/deployments", jsonMedia,
 			url.Values{
@@ -110,16 +113,25 @@ func TestSource_List_Request(t *testing.T) {
 			},
 		},
 		{
-			"a namespace means nothing to nodes", kube.Request{Resource: kube.Named("no"), Namespace: "prod"},
-			metav1.ListOptions{}, "/api/v1/nodes", jsonMedia, url.Values{},
+			"a namespace means nothing to nodes",
+			kube.Request{Resource: kube.Named("no"), Namespace: "prod"},
+			metav1.ListOptions{},
+			"/api/v1/nodes", jsonMedia,
+			url.Values{},
 		},
 		{
-			"metadata of custom resources", kube.Request{Resource: kube.Named("wd"), MetadataOnly: true}, metav1.ListOptions{},
-			"/apis/shop.example.com/v1/widgets", pb + as + "," + jsonMedia + as + "," + jsonMedia, url.Values{},
+			"metadata of custom resources",
+			kube.Request{Resource: kube.Named("wd"), MetadataOnly: true},
+			metav1.ListOptions{},
+			"/apis/shop.example.com/v1/widgets", pb + as + "," + jsonMedia + as + "," + jsonMedia,
+			url.Values{},
 		},
 		{
-			"a codec without protobuf", kube.Request{Resource: typedPods.Resource, Codec: codecFor(t, &gadget{})},
-			metav1.ListOptions{}, "/api/v1/pods", jsonMedia, url.Values{},
+			"a codec without protobuf",
+			kube.Request{Resource: typedPods.Resource, Codec: codecFor(t, &gadget{})},
+			metav1.ListOptions{},
+			"/api/v1/pods", jsonMedia,
+			url.Values{},
 		},
 	} {
 		readAll(t, newSource(t, s, c.req), c.options)
@@ -165,8 +177,12 @@ func TestSource_List_BadItems(t *testing.T) {
 		key           string
 		bad, decodeOK bool
 	}{
-		{"prod/good", false, true}, {"prod/text", false, false}, {"prod/last", false, true},
-		{"labels", true, false}, {"", true, true}, {"prod/end", false, true},
+		{"prod/good", false, true},
+		{"prod/text", false, false},
+		{"prod/last", false, true},
+		{"labels", true, false},
+		{"", true, true},
+		{"prod/end", false, true},
 	} {
 		o := objs[i]
 		v, err := o.Decode()

@@ -60,8 +60,10 @@ func TestWatch_Next_Events(t *testing.T) {
 			key, version string
 			end          bool
 		}{
-			{source.Added, "prod/a", "11", false}, {source.Bookmark, "", "20", true},
-			{source.Modified, "prod/a", "21", false}, {source.Deleted, "prod/a", "22", false},
+			{source.Added, "prod/a", "11", false},
+			{source.Bookmark, "", "20", true},
+			{source.Modified, "prod/a", "21", false},
+			{source.Deleted, "prod/a", "22", false},
 			{source.Bookmark, "", "30", false},
 		} {
 			e, err := w.Next()

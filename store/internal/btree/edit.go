@@ -93,7 +93,7 @@ func (e *Edit[K, V]) Delete(k K) bool {
 	t.size--
 	t.root = t.root.own(e.owner)
 	e.remove(t.root, k)
-	if t.root.kids != nil && len(t.root.kids) == 1 {
+	if len(t.root.kids) == 1 {
 		t.root = t.root.kids[0]
 	}
 	if len(t.root.keys) == 0 {
