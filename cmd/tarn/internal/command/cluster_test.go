@@ -112,7 +112,8 @@ func TestWatch_Run_Formats(t *testing.T) {
 			for _, w := range want {
 				s.out.wait(t, w)
 			}
-			if code := s.end(); code != 0 || !strings.Contains(s.err.String(), "3 changes in ") || !strings.Contains(s.err.String(), ": 1 added, 1 updated, 1 deleted; 0 conflated, 0 errors\n") {
+			code, said := s.end(), s.err.String()
+			if code != 0 || !strings.Contains(said, "3 changes in ") || !strings.HasSuffix(said, ": 1 added, 1 updated, 1 deleted; 0 conflated, 0 errors\n") {
 				t.Errorf("code %d: %s", code, s.err)
 			}
 			if strings.Contains(s.out.String(), "before") {
@@ -161,7 +162,8 @@ func TestWatch_Run_Once(t *testing.T) {
 	}
 	create(t, client, ns, "b", map[string]string{"k": "v"})
 	create(t, client, ns, "a", nil)
-	if r := run(t, "watch", "cm", "--once", "-n", ns, "--kubeconfig", cluster.Kubeconfig()); r.code != 0 || r.err != "" || !strings.HasPrefix(r.out, "a ") || !strings.Contains(r.out, "\nb ") {
+	r := run(t, "watch", "cm", "--once", "-n", ns, "--kubeconfig", cluster.Kubeconfig())
+	if r.code != 0 || r.err != "" || !strings.HasPrefix(r.out, "a ") || !strings.Contains(r.out, "\nb ") {
 		t.Errorf("table: %+v", r)
 	}
 	if r := run(t, "watch", "cm", "--once", "-o", "name", "-n", ns, "--kubeconfig", cluster.Kubeconfig()); r.out != "configmap/a\nconfigmap/b\n" {

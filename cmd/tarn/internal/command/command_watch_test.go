@@ -33,7 +33,8 @@ func TestWatch_Complete_Mistakes(t *testing.T) {
 		{"pods --request-timeout=5s", `unknown flag: --request-timeout`},
 	} {
 		r := run(t, append([]string{"watch"}, strings.Fields(c.args)...)...)
-		if r.code != 1 || r.out != "" || !strings.Contains(r.err, c.want) || !strings.HasSuffix(r.err, "; see \"tarn watch --help\"\n") || strings.Count(r.err, "\n") != 1 {
+		if r.code != 1 || r.out != "" || !strings.Contains(r.err, c.want) ||
+			!strings.HasSuffix(r.err, "; see \"tarn watch --help\"\n") || strings.Count(r.err, "\n") != 1 {
 			t.Errorf("%s: code %d, %s", c.args, r.code, r.err)
 		}
 	}
@@ -69,7 +70,8 @@ func TestWatch_Run_NoServer(t *testing.T) {
 	for _, c := range []struct{ name, server, want string }{
 		{
 			"refused", "https://127.0.0.1:1",
-			"tarn: no answer from https://127.0.0.1:1 (context \"one\"): connection refused; check that it runs and that this is the right one (--context, --server), or wait for it with --wait\n",
+			"tarn: no answer from https://127.0.0.1:1 (context \"one\"): connection refused; " +
+				"check that it runs and that this is the right one (--context, --server), or wait for it with --wait\n",
 		},
 		{"certificate", tls.URL, "tarn: the certificate of " + tls.URL + " (context \"one\") is not trusted: "},
 	} {

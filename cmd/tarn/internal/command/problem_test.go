@@ -29,7 +29,10 @@ func TestExplain(t *testing.T) {
 		want         string
 		fatal, waits bool
 	}{
-		{"no such resource", &kube.NoMatchError{Resource: kube.Named("pood"), Suggestions: []string{"pods"}}, `no resource "pood" on the server (did you mean "pods"?), or wait for it with --wait`, true, true},
+		{
+			"no such resource", &kube.NoMatchError{Resource: kube.Named("pood"), Suggestions: []string{"pods"}},
+			`no resource "pood" on the server (did you mean "pods"?), or wait for it with --wait`, true, true,
+		},
 		{"nothing like it", &kube.NoMatchError{Resource: kube.Named("zzz")}, `"kubectl api-resources" lists what there is`, true, true},
 		{"cannot be listed", fmt.Errorf("tokenreviews: %w", kube.ErrNotListable), "so not be watched", true, false},
 		{"forbidden", apierrors.NewForbidden(pods, "", errors.New("no\nrole")), "pods is forbidden: no role; ask for a role", true, true},

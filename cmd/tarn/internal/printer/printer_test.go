@@ -285,9 +285,11 @@ func TestDiff_Print(t *testing.T) {
 func TestJSON_Print(t *testing.T) {
 	out := printed(t, "json", printer.Options{}, records(t)...)
 	expect(t, out, `
-{"type":"added","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-1","uid":"u1","newVersion":"12","new":{"spec":{"nodeName":"n7"},"status":{"phase":"Pending"}}}
+{"type":"added","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-1","uid":"u1","newVersion":"12",`+
+		`"new":{"spec":{"nodeName":"n7"},"status":{"phase":"Pending"}}}
 `+`{"type":"updated","time":"2026-03-04T12:30:05Z","resource":"pods","kind":"Pod","key":"prod/web-1","uid":"u1","oldVersion":"11","newVersion":"12","changes":[`+
-		`{"path":"status.conditions[Ready].reason","kind":"removed","old":"Starting"},{"path":"status.conditions[Ready].status","kind":"changed","old":"False","new":"True"},`+
+		`{"path":"status.conditions[Ready].reason","kind":"removed","old":"Starting"},`+
+		`{"path":"status.conditions[Ready].status","kind":"changed","old":"False","new":"True"},`+
 		`{"path":"status.phase","kind":"changed","old":"Pending","new":"Running"},{"path":"status.podIP","kind":"added","new":"10.0.0.1"}],`+
 		`"old":{"metadata":{"resourceVersion":"11"},"status":{"conditions":[{"reason":"Starting","status":"False","type":"Ready"}],"phase":"Pending"}},`+
 		`"new":{"metadata":{"resourceVersion":"12"},"status":{"conditions":[{"status":"True","type":"Ready"}],"phase":"Running","podIP":"10.0.0.1"}}}
