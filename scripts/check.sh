@@ -31,7 +31,7 @@ none "not formatted: run .build/tools/gofumpt -w on" < <(gofiles | xargs -r "$bi
 for module in $(modules); do
 	packages=$(packages "$module")
 	tagsets=("")
-	[ "$module" != . ] || tagsets=("" devcluster,soak)
+	[ "$(workspace "$module")" = off ] || tagsets=("" devcluster,soak)
 	for tags in "${tagsets[@]}"; do
 		[ -n "$packages" ] || continue
 		passes within "$module" go vet -tags="$tags" $packages
