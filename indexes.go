@@ -3,10 +3,12 @@ package tarn
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/tarn-dev/tarn/internal/mirror"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/store"
 	"github.com/tarn-dev/tarn/wire"
@@ -90,4 +92,48 @@ func (c *config) indexers(t reflect.Type) (names map[string]string, indexers sto
 		names[ix.name], indexers[internal] = internal, fn
 	}
 	return names, indexers, nil
+}
+
+// addIndexers adds indexes to a mirror. Those by path and label are the same whoever adds them; the others have names of
+// their own.
+func addIndexers(m *mirror.Mirror, indexers store.Indexers) error {
+	for name, fn := range indexers {
+		if err := m.AddIndexers(store.Indexers{name: fn}); err != nil && !errors.Is(err, store.ErrIndexExists) {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddIndexes adds indexes at any time, also while the informer runs: what is stored already appears in them when
+// AddIndexes returns. It takes [IndexField], [IndexLabel] and [IndexFunc]; other options, a wrong path and a name that
+// exists already (store.ErrIndexExists) are errors, and then nothing is added.
+func (i *Informer[T]) AddIndexes(options ...Option) error {
+	var c config
+	for _, o := range options {
+		o(&c)
+	}
+	wanted := c.indexes
+	if c.indexes = nil; !reflect.DeepEqual(c, config{}) {
+		return fmt.Errorf("%s: add indexes: only IndexField, IndexLabel and IndexFunc can be given here", i.name)
+	}
+	c.indexes = wanted
+	added, indexers, err := c.indexers(i.valueType())
+	if err != nil {
+		return fmt.Errorf("%s: add indexes: %w", i.name, err)
+	}
+	i.adding.Lock()
+	defer i.adding.Unlock()
+	all := maps.Clone(*i.indexes.Load())
+	for name, internal := range added {
+		if _, ok := all[name]; ok {
+			return fmt.Errorf("%s: add index %q: %w", i.name, name, store.ErrIndexExists)
+		}
+		all[name] = internal
+	}
+	if err := addIndexers(i.mirror, indexers); err != nil {
+		return fmt.Errorf("%s: add indexes: %w", i.name, err)
+	}
+	i.indexes.Store(&all)
+	return nil
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/tarn-dev/tarn/reflector"
 	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/source/kube"
-	"github.com/tarn-dev/tarn/store"
 )
 
 // ErrRunning is returned by [Informer.Run] while it runs already.
@@ -36,12 +35,13 @@ var ErrRunning = errors.New("the informer runs already")
 type Informer[T any] struct {
 	name    string
 	mirror  *mirror.Mirror
-	indexes map[string]string // the user's name of an index: the mirror's
+	indexes atomic.Pointer[map[string]string] // by the user's name of an index: the mirror's; replaced, never changed
 	logger  *slog.Logger
 	metrics Metrics
 	onError func(error)
 	group   schema.GroupResource
-	paths   sync.Map // of pathReader by path
+	adding  sync.Mutex // held by who replaces indexes
+	paths   sync.Map   // of pathReader by path
 
 	mu       sync.Mutex
 	runCtx   context.Context // nil while not running, or about to end
@@ -146,15 +146,12 @@ func newInformer[T any](c *config, build func() (*mirror.Mirror, error)) (*Infor
 	if err != nil {
 		return nil, err
 	}
-	for name, fn := range indexers {
-		// Indexes by path and label are the same whoever adds them; the others have names of their own.
-		if err := m.AddIndexers(store.Indexers{name: fn}); err != nil && !errors.Is(err, store.ErrIndexExists) {
-			return nil, err
-		}
+	if err := addIndexers(m, indexers); err != nil {
+		return nil, err
 	}
-	return &Informer[T]{
-		name: c.name, mirror: m, indexes: indexes, logger: c.logger, metrics: c.metrics, onError: c.onError,
-	}, nil
+	i := &Informer[T]{name: c.name, mirror: m, logger: c.logger, metrics: c.metrics, onError: c.onError}
+	i.indexes.Store(&indexes)
+	return i, nil
 }
 
 // request says what to ask the server for, for objects of type t, and of which kinds they may be.

@@ -61,6 +61,37 @@ func TestInformer_List_Conditions(t *testing.T) {
 	})
 }
 
+// Case 29: indexes can be added while the informer runs; what is stored already appears. A name that exists is a
+// conflict, an option of another kind a mistake, and then nothing is added.
+func TestInformer_AddIndexes_Case29(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1, "app", "web"))
+		i := newInformer(t, src, tarn.IndexLabel("app", "app"))
+		stop := run(t, i)
+		synctest.Wait()
+		if err := i.AddIndexes(tarn.IndexField("node", "spec.node")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "stored already", collect(t, i.By("node", "n1")), []string{"one"})
+		src.Add(widget("a/two", "n1", 1))
+		synctest.Wait()
+		expect(t, "stored since", collect(t, i.By("node", "n1")), []string{"one", "two"})
+		if err := i.AddIndexes(tarn.IndexLabel("other", "x"), tarn.IndexLabel("app", "y")); !errors.Is(err, store.ErrIndexExists) {
+			t.Errorf("a name that exists: %v", err)
+		}
+		if _, err := i.IndexValues("other"); !errors.Is(err, store.ErrUnknownIndex) {
+			t.Errorf("half of what failed was added: %v", err)
+		}
+		for _, option := range []tarn.Option{tarn.Live(), tarn.IndexField("bad", "spec.none")} {
+			if err := i.AddIndexes(option); err == nil {
+				t.Error("a mistake is not noticed")
+			}
+		}
+		stop()
+	})
+}
+
 // Values that are read are private: changing one changes nothing that others see.
 func TestInformer_Get_Private(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package tarn
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -177,13 +178,10 @@ func (s Snapshot[T]) IndexValues(index string) ([]string, error) {
 
 // index returns the mirror's name of an index.
 func (i *Informer[T]) index(name string) (string, error) {
-	internal, ok := i.indexes[name]
+	indexes := *i.indexes.Load()
+	internal, ok := indexes[name]
 	if !ok {
-		known := make([]string, 0, len(i.indexes))
-		for n := range i.indexes {
-			known = append(known, n)
-		}
-		slices.Sort(known)
+		known := slices.Sorted(maps.Keys(indexes))
 		return "", fmt.Errorf("%s: %w %q (there are: %q)", i.name, store.ErrUnknownIndex, name, known)
 	}
 	return internal, nil
