@@ -61,7 +61,7 @@ func (c jsonCodec[T, P]) Meta(value any) (object.Meta, error) {
 	if err != nil {
 		return object.Meta{}, err
 	}
-	return metaOf(v), nil
+	return object.MetaOf(v), nil
 }
 
 func (jsonCodec[T, P]) value(value any) (P, error) {

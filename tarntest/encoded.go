@@ -33,7 +33,7 @@ func (s *Source) encode(value any) (*object.Object, error) {
 		if err := json.Unmarshal(v, &head); err != nil {
 			return nil, err
 		}
-		return &object.Object{Meta: metaOf(&head), Encoding: object.JSON, Raw: v, Codec: s.codec}, nil
+		return &object.Object{Meta: object.MetaOf(&head), Encoding: object.JSON, Raw: v, Codec: s.codec}, nil
 	}
 	if s.codec == nil {
 		return nil, object.ErrNoCodec
@@ -44,30 +44,6 @@ func (s *Source) encode(value any) (*object.Object, error) {
 	}
 	meta, err := s.codec.Meta(value)
 	return &object.Object{Meta: meta, Encoding: enc, Raw: raw, Codec: s.codec}, err
-}
-
-// metaOf reads the metadata of a value.
-func metaOf(v metav1.Object) object.Meta {
-	m := object.Meta{
-		Key:        object.JoinKey(v.GetNamespace(), v.GetName()),
-		UID:        string(v.GetUID()),
-		Version:    v.GetResourceVersion(),
-		Generation: v.GetGeneration(),
-		Labels:     object.LabelsFromMap(v.GetLabels()),
-	}
-	if t := v.GetCreationTimestamp(); !t.IsZero() {
-		m.Created = t.Unix()
-	}
-	if t := v.GetDeletionTimestamp(); !t.IsZero() {
-		m.Deleting = t.Unix()
-	}
-	for _, r := range v.GetOwnerReferences() {
-		m.Owners = append(m.Owners, object.Owner{
-			APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: string(r.UID),
-			Controller: r.Controller != nil && *r.Controller,
-		})
-	}
-	return m
 }
 
 // atVersion returns a copy of the object that carries another version.

@@ -72,7 +72,7 @@ func checkObject(t *testing.T, enc object.Encoding, raw []byte) {
 	if accepted && (enc == object.Protobuf || oneMetadata(raw)) {
 		if err != nil {
 			refused(t, "metadata", err)
-		} else if diff := cmp.Diff(metaOf(decoded), m); diff != "" {
+		} else if diff := cmp.Diff(object.MetaOf(decoded), m); diff != "" {
 			t.Fatal(diff)
 		}
 		if allErr != nil {

@@ -42,30 +42,6 @@ func encode(tb testing.TB, enc object.Encoding, v message) []byte {
 	return must[[]byte](tb)(json.Marshal(v))
 }
 
-// metaOf is the metadata that a decoded object has.
-func metaOf(o metav1.Object) object.Meta {
-	m := object.Meta{
-		Key:        object.JoinKey(o.GetNamespace(), o.GetName()),
-		UID:        string(o.GetUID()),
-		Version:    o.GetResourceVersion(),
-		Generation: o.GetGeneration(),
-		Labels:     object.LabelsFromMap(o.GetLabels()),
-	}
-	if t := o.GetCreationTimestamp(); !t.IsZero() {
-		m.Created = t.Unix()
-	}
-	if t := o.GetDeletionTimestamp(); t != nil && !t.IsZero() {
-		m.Deleting = t.Unix()
-	}
-	for _, r := range o.GetOwnerReferences() {
-		m.Owners = append(m.Owners, object.Owner{
-			APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: string(r.UID),
-			Controller: r.Controller != nil && *r.Controller,
-		})
-	}
-	return m
-}
-
 // compile compiles a path for the type of v.
 func compile(tb testing.TB, v any, path string) *wire.Path {
 	tb.Helper()

@@ -166,7 +166,7 @@ func (podCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
 	return p, tryDecode(enc, raw, p)
 }
 
-func (podCodec) Meta(v any) (object.Meta, error) { return metaOf(v.(metav1.Object)), nil }
+func (podCodec) Meta(v any) (object.Meta, error) { return object.MetaOf(v.(metav1.Object)), nil }
 
 // Ensures that the full decoder answers where reading notices something unusual, and that its error is the error.
 func TestMetaOrDecode_Unusual_Decodes(t *testing.T) {

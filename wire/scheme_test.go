@@ -74,10 +74,10 @@ func TestMeta_Read_EqualsDecoderForEveryKind(t *testing.T) {
 			raw := encode(t, enc, v)
 			decoded := decode(t, enc, raw, fresh())
 			got := must[object.Meta](t)(wire.Meta(enc, raw))
-			if diff := cmp.Diff(metaOf(decoded), got); diff != "" {
+			if diff := cmp.Diff(object.MetaOf(decoded), got); diff != "" {
 				t.Errorf("%s: %s", enc, diff)
 			}
-			if diff := cmp.Diff(metaOf(v), got); diff != "" {
+			if diff := cmp.Diff(object.MetaOf(v), got); diff != "" {
 				t.Errorf("%s: differs from the original: %s", enc, diff)
 			}
 			all := must[map[string]string](t)(wire.Annotations(enc, raw))

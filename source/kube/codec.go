@@ -124,7 +124,7 @@ func (c goCodec) Meta(value any) (object.Meta, error) {
 		return object.Meta{}, err
 	}
 	if o, ok := value.(metav1.Object); ok {
-		return metaOf(o), nil
+		return object.MetaOf(o), nil
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -182,29 +182,5 @@ func (c unstructuredCodec) Meta(value any) (object.Meta, error) {
 	if !ok {
 		return object.Meta{}, fmt.Errorf("kube: %T where *unstructured.Unstructured is expected", value)
 	}
-	return metaOf(u), nil
-}
-
-// metaOf returns the metadata of a decoded object.
-func metaOf(o metav1.Object) object.Meta {
-	m := object.Meta{
-		Key:        object.JoinKey(o.GetNamespace(), o.GetName()),
-		UID:        string(o.GetUID()),
-		Version:    o.GetResourceVersion(),
-		Generation: o.GetGeneration(),
-		Labels:     object.LabelsFromMap(o.GetLabels()),
-	}
-	if t := o.GetCreationTimestamp(); !t.IsZero() {
-		m.Created = t.Unix()
-	}
-	if t := o.GetDeletionTimestamp(); !t.IsZero() {
-		m.Deleting = t.Unix()
-	}
-	for _, r := range o.GetOwnerReferences() {
-		m.Owners = append(m.Owners, object.Owner{
-			APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: string(r.UID),
-			Controller: r.Controller != nil && *r.Controller,
-		})
-	}
-	return m
+	return object.MetaOf(u), nil
 }

@@ -50,7 +50,7 @@ func decodeMeta(o *object.Object) (object.Meta, error) {
 	if metaErr != nil {
 		return identity(o), metaErr
 	}
-	return metaOf(v.(metav1.Object)), err
+	return object.MetaOf(v.(metav1.Object)), err
 }
 
 // identity reads what tells an object from others, from JSON with metadata that is otherwise broken; zero from protobuf,
