@@ -99,7 +99,7 @@ func (o *watchOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.once, "once", false, "print the current state and end")
 	fs.BoolVar(&o.initial, "initial", false, "print what is there already before the changes")
 	fs.BoolVar(&o.wait, "wait", false, "wait for a resource, right or server that is not there yet, instead of ending")
-	fs.BoolVar(&o.allFields, "all-fields", false, "show changes of metadata.resourceVersion and metadata.managedFields, too")
+	fs.BoolVar(&o.allFields, "all-fields", false, "show changes of metadata.resourceVersion and metadata.managedFields, too, and the latter in whole objects")
 	fs.IntVar(&o.maxChanges, "max-changes", 5, "how many changed fields a line of the table shows at most")
 	fs.StringVar(&o.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "log to stderr what is asked of the server")

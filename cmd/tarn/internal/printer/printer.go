@@ -58,7 +58,8 @@ type Options struct {
 	Kinds, Namespaces bool
 	// State says that all records are Present: then a table has no columns for time and sign.
 	State bool
-	// AllFields shows changes of metadata.resourceVersion and metadata.managedFields as well.
+	// AllFields shows changes of metadata.resourceVersion and metadata.managedFields as well, and whole objects with the
+	// latter.
 	AllFields bool
 	// MaxChanges is how many changed fields of an object a table shows; 0 is 5.
 	MaxChanges int
@@ -86,7 +87,7 @@ func New(format string, w io.Writer, o Options) (Printer, error) {
 	case "json":
 		return newJSON(w, o), nil
 	case "yaml":
-		return &yamlDocuments{w: w}, nil
+		return &yamlDocuments{w, o}, nil
 	case "name":
 		return names{w}, nil
 	}

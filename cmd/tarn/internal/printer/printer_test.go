@@ -319,6 +319,37 @@ a: 2
 `)
 }
 
+// Ensures that whole objects come without managedFields but with their version, and with both on request, and that the
+// record itself stays as it was.
+func TestStructured_Print_ManagedFields(t *testing.T) {
+	const with = `{"metadata":{"managedFields":[{"manager":"x"}],"resourceVersion":"12"}}`
+	const without = `{"metadata":{"resourceVersion":"12"}}`
+	for _, typ := range []printer.Type{printer.Added, printer.Updated, printer.Deleted, printer.Present} {
+		before := ""
+		if typ == printer.Updated || typ == printer.Deleted {
+			before = with
+		}
+		r := pod(t, typ, "web-1", before, with)
+		for format, version := range map[string]string{"json": `"resourceVersion":"12"`, "yaml": `resourceVersion: "12"`} {
+			out := printed(t, format, printer.Options{}, r)
+			if strings.Contains(out, "managedFields") || !strings.Contains(out, version) {
+				t.Errorf("%s, %s: %s", typ, format, out)
+			}
+			if out = printed(t, format, printer.Options{AllFields: true}, r); !strings.Contains(out, "managedFields") {
+				t.Errorf("%s, %s, all fields: %s", typ, format, out)
+			}
+		}
+		if raw, err := json.Marshal(r.New); err != nil || string(raw) != with {
+			t.Errorf("%s: the record became %s, %v", typ, raw, err)
+		}
+	}
+	expect(t, printed(t, "yaml", printer.Options{}, pod(t, printer.Present, "web-1", "", with)),
+		"---\n# 12:30:05 present pod/web-1, version 12\nmetadata:\n  resourceVersion: \"12\"\n")
+	if out := printed(t, "json", printer.Options{}, pod(t, printer.Deleted, "web-1", with, with)); !strings.HasSuffix(out, `"old":`+without+"}\n") {
+		t.Errorf("deleted: %s", out)
+	}
+}
+
 // Ensures that names are what kubectl takes.
 func TestNames_Print(t *testing.T) {
 	r := records(t)[0]

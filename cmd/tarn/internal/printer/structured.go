@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -50,7 +51,8 @@ type jsonChange struct {
 func (j *jsonLines) Print(r Record) error {
 	out := jsonRecord{
 		Type: r.Type, Time: r.Time, Resource: r.Resource, Kind: r.Kind, Key: r.Name, UID: r.UID,
-		OldVersion: r.OldVersion, NewVersion: r.NewVersion, Missed: r.Missed, Old: r.Old, New: r.New,
+		OldVersion: r.OldVersion, NewVersion: r.NewVersion, Missed: r.Missed,
+		Old: whole(r.Old, j.o.AllFields), New: whole(r.New, j.o.AllFields),
 	}
 	if r.Namespace != "" {
 		out.Key = r.Namespace + "/" + r.Name
@@ -63,13 +65,16 @@ func (j *jsonLines) Print(r Record) error {
 		out.Changes = append(out.Changes, jsonChange{c.Path.String(), c.Kind.String(), c.Old, c.New})
 	}
 	if r.Type == Deleted {
-		out.Old, out.New = r.New, nil // what is gone is no new state
+		out.Old, out.New = out.New, nil // what is gone is no new state
 	}
 	return j.encoder.Encode(out)
 }
 
 // yamlDocuments writes a document per record: what happened as a comment, then the object.
-type yamlDocuments struct{ w io.Writer }
+type yamlDocuments struct {
+	w io.Writer
+	o Options
+}
 
 // Print implements [Printer].
 func (y *yamlDocuments) Print(r Record) error {
@@ -81,11 +86,24 @@ func (y *yamlDocuments) Print(r Record) error {
 		_, err := fmt.Fprintf(y.w, "---\n%s\n# cannot be read: %s\n", comment, Printable(r.Err.Error()))
 		return err
 	}
-	raw, err := yaml.Marshal(r.New)
+	raw, err := yaml.Marshal(whole(r.New, y.o.AllFields))
 	if err == nil {
 		_, err = fmt.Fprintf(y.w, "---\n%s\n%s", comment, raw)
 	}
 	return err
+}
+
+// whole returns the object as it is printed: without metadata.managedFields, except with all fields. The object given, which
+// others may be reading, stays as it is.
+func whole(object map[string]any, all bool) map[string]any {
+	metadata, ok := object["metadata"].(map[string]any)
+	if _, managed := metadata["managedFields"]; all || !ok || !managed {
+		return object
+	}
+	object, metadata = maps.Clone(object), maps.Clone(metadata)
+	delete(metadata, "managedFields")
+	object["metadata"] = metadata
+	return object
 }
 
 // names writes the name of each record's object.
