@@ -2,11 +2,16 @@ package tarn
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/source"
+	"github.com/tarn-dev/tarn/source/kube"
 )
 
 // withCodec gives the objects of a source that have no codec the informer's.
@@ -64,4 +69,34 @@ func (s codedWatch) Next() (source.Event, error) {
 	e, err := s.Watch.Next()
 	e.Object = s.w.give(e.Object)
 	return e, err
+}
+
+// ofKind is a source that was named by text, read as values of a type whose kinds are known: what the name stands for
+// is only seen when the server is asked, and a mistake is an error of every list and watch.
+type ofKind struct {
+	*kube.Source
+	kinds []schema.GroupVersionKind
+	t     reflect.Type
+}
+
+func (o ofKind) check(ctx context.Context) error {
+	m, err := o.Mapping(ctx)
+	if err == nil && !slices.ContainsFunc(o.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == m.Kind.GroupKind() }) {
+		err = fmt.Errorf("its objects are of kind %s, which is not %s: the option Resource and the type do not fit", m.Kind.Kind, o.t)
+	}
+	return err
+}
+
+func (o ofKind) List(ctx context.Context, options metav1.ListOptions) (source.List, error) {
+	if err := o.check(ctx); err != nil {
+		return nil, err
+	}
+	return o.Source.List(ctx, options)
+}
+
+func (o ofKind) Watch(ctx context.Context, options metav1.ListOptions) (source.Watch, error) {
+	if err := o.check(ctx); err != nil {
+		return nil, err
+	}
+	return o.Source.Watch(ctx, options)
 }

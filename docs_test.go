@@ -45,3 +45,26 @@ func TestDocs_Semantics(t *testing.T) {
 		t.Errorf("only %d tests are named", len(named))
 	}
 }
+
+// Ensures that the README's first program is the package's example, which compiles.
+func TestDocs_FirstProgram(t *testing.T) {
+	read := func(file, before, after string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, ok := strings.Cut(string(text), before)
+		body, _, ended := strings.Cut(rest, after)
+		if !ok || !ended {
+			t.Fatalf("%s has no program", file)
+		}
+		return body
+	}
+	shown := read("README.md", "func main() {\n", "\n}\n")
+	if shown != read("example_test.go", "func Example() {\n", "\n}\n") {
+		t.Error("the README shows another program than the example")
+	}
+	if n := strings.Count(shown, "\n") + 3; n >= 20 {
+		t.Errorf("it has %d lines, want under 20", n)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,5 +187,22 @@ func TestInformer_Server_SameAsGet(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// Ensures that a name and a type that do not fit each other are told by the wait for sync, with both.
+func TestFor_Server_OtherKind(t *testing.T) {
+	hub := newHub(t, devcluster.Shared(t).Config())
+	i, err := tarn.For[*corev1.Pod](hub, tarn.Resource("cm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, i)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	wait(t, "the failure", time.Minute, func() bool { return i.Status().Scopes[0].Err != nil })
+	cancel()
+	if err := i.WaitSynced(ctx); err == nil || !strings.Contains(err.Error(), "ConfigMap") || !strings.Contains(err.Error(), "*v1.Pod") {
+		t.Errorf("%v", err)
 	}
 }

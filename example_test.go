@@ -17,36 +17,26 @@ import (
 	"github.com/tarn-dev/tarn/tarntest"
 )
 
-// A program that prints which pods of the namespace prod come, change phase and go, until it is interrupted.
+// A program that prints which pods of the namespace prod come, change and go, until it is interrupted: the one that the
+// README shows.
 func Example() {
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	hub, err := tarn.NewHub(cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer hub.Close()
+	check(err)
+	hub, err := tarn.NewHub(cfg) // one per process and server
+	check(err)
 	pods, err := tarn.For[*corev1.Pod](hub, tarn.Namespace("prod"), tarn.IndexField("node", "spec.nodeName"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = pods.Subscribe(tarn.Funcs[*corev1.Pod]{
-		Added:   func(_ context.Context, e tarn.Event[*corev1.Pod]) { fmt.Println("+", e.Key) },
-		Deleted: func(_ context.Context, e tarn.Event[*corev1.Pod]) { fmt.Println("-", e.Key) },
-		Updated: func(_ context.Context, e tarn.Event[*corev1.Pod]) {
-			if pod, err := e.New(); err == nil {
-				fmt.Println("~", e.Key, pod.Status.Phase)
-			}
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	_, err = pods.Subscribe(tarn.HandlerFunc[*corev1.Pod](func(_ context.Context, e tarn.Event[*corev1.Pod]) {
+		fmt.Println(e.Type, e.Key, e.Object().Version)
+	}))
+	check(err)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := pods.Run(ctx); err != nil {
+	check(pods.Run(ctx)) // until Ctrl-C; what goes wrong meanwhile is logged, and recovered from
+}
+
+func check(err error) {
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -61,6 +61,9 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 		o(&c)
 	}
 	t := reflect.TypeFor[T]()
+	if hub == nil {
+		return nil, fmt.Errorf("informer of %s: no hub: NewHub returned an error that nobody looked at", t)
+	}
 	req, expected, err := request(hub, t, &c)
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", t, err)
@@ -75,6 +78,10 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 		src, err := hub.client.Source(req)
 		if err != nil {
 			return nil, fmt.Errorf("informer of %s: %w", t, err)
+		}
+		if len(expected) > 0 && c.named {
+			sources = append(sources, ofKind{src, expected, t})
+			continue
 		}
 		sources = append(sources, src)
 	}
@@ -171,7 +178,7 @@ func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []
 		return req, nil, needsResource("the type does not say what to read")
 	case t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct:
 		if req.Codec == nil {
-			return req, nil, fmt.Errorf("not a pointer to a struct: give tarn.Codec")
+			return req, nil, fmt.Errorf("not a pointer to a struct: use *%s, or give tarn.Codec", t)
 		}
 		return req, nil, needsResource("the type does not say what to read")
 	}
@@ -294,7 +301,8 @@ func (i *Informer[T]) Synced() <-chan struct{} { return i.mirror.Synced() }
 
 // WaitSynced returns nil as soon as the whole collection has been stored. If ctx ends before, the error says in one line
 // what the informer is waiting for and why: a missing right, a resource that does not exist (yet), a server that does not
-// answer. All of those it recovers from by itself, so waiting again is right.
+// answer. All of those it recovers from by itself, so waiting again is right. It is a *[NotSyncedError], which wraps what
+// the server said: apierrors.IsForbidden, meta.IsNoMatchError (no such resource) and the like hold for it.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	select {
 	case <-i.mirror.Synced():

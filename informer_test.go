@@ -177,6 +177,16 @@ func TestInformer_Run_Again(t *testing.T) {
 	})
 }
 
+// A configuration or a hub that is not there is an error that says so, not a panic.
+func TestNewHub_Nil(t *testing.T) {
+	if _, err := tarn.NewHub(nil); err == nil || !strings.Contains(err.Error(), "no configuration") {
+		t.Errorf("NewHub: %v", err)
+	}
+	if _, err := tarn.For[*Widget](nil); err == nil || !strings.Contains(err.Error(), "no hub") {
+		t.Errorf("For: %v", err)
+	}
+}
+
 // Mistakes in the options are errors that say what is wrong, before anything runs.
 func TestNew_Errors(t *testing.T) {
 	codec := tarntest.JSON[Widget]()

@@ -2,5 +2,5 @@
 
 .PHONY: devcluster
 
-devcluster: ## Build etcd and kube-apiserver into .build, once (8 to 12 minutes when nothing is cached)
+devcluster: ## Build etcd and kube-apiserver into .build, once (6 to 12 minutes when nothing is cached)
 	@go run ./internal/devcluster/build

@@ -47,7 +47,7 @@ var (
 	epoch     = desc("epochs_total", "How often the server's history started over.", "namespace")
 	backlog   = desc("subscription_backlog", "Changes that wait for the handler.", "subscription")
 	waiting   = desc("subscription_backlog_bytes", "Size of the changes that wait for the handler.", "subscription")
-	delivered = desc("subscription_delivered_total", "Changes handed to the handler.", "subscription")
+	delivered = desc("subscription_delivered_total", "Changes taken up by the handler, or by its filter.", "subscription")
 	conflated = desc("subscription_conflated_total", "Changes merged into a later one because the handler fell behind.", "subscription")
 	panics    = desc("subscription_panics_total", "Panics of the handler.", "subscription")
 )

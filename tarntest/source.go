@@ -226,12 +226,12 @@ func (s *Source) Watch(ctx context.Context, options metav1.ListOptions) (source.
 	return s.watch(ctx, options)
 }
 
-// Describe names the collection in messages: by its kind, where it has one.
+// Describe names the collection in messages: by its kind, empty where that was not given.
 func (s *Source) Describe() string {
 	if s.kind.Kind != "" {
 		return s.kind.Kind + " of a test"
 	}
-	return "objects of a test"
+	return ""
 }
 
 func format(version uint64) string { return strconv.FormatUint(version, 10) }

@@ -146,5 +146,5 @@ func TestSource_Kind(t *testing.T) {
 	}
 	equal(t, "kind of the event", e.GVK, kind)
 	equal(t, "description", s.Describe(), "Widget of a test")
-	equal(t, "description without a kind", newSource().Describe(), "objects of a test")
+	equal(t, "description without a kind", newSource().Describe(), "")
 }

@@ -18,7 +18,7 @@ import (
 const EnvBinary = "TARN_DEVCLUSTER"
 
 // ErrNotBuilt is returned where the binary has not been built from the sources as they are.
-var ErrNotBuilt = errors.New("devcluster is not built: run `make devcluster` (8 to 12 minutes when nothing is cached, then seconds)")
+var ErrNotBuilt = errors.New("devcluster is not built: run `make devcluster` (6 to 12 minutes when nothing is cached, then seconds)")
 
 // Find returns the path of the devcluster binary: what [EnvBinary] says, else the one built from the sources in this
 // checkout as they are now. The error wraps [ErrNotBuilt] where that does not exist.

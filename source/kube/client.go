@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -23,6 +24,9 @@ type Client struct {
 // holds: authentication, TLS, proxies, exec plugins, impersonation, user agent, warning handler, QPS and compression.
 // Its Timeout ends every request, a watch included: leave it 0 unless that is wanted. Nothing is sent yet.
 func New(cfg *rest.Config) (*Client, error) {
+	if cfg == nil {
+		return nil, errors.New("kube: no configuration of a server: the kubeconfig could not be read, or nobody looked at that error")
+	}
 	cfg = rest.CopyConfig(cfg)
 	shared, err := rest.HTTPClientFor(cfg)
 	if err != nil {

@@ -72,7 +72,7 @@ func build() (string, error) {
 
 // compile runs go build in dir.
 func compile(dir, output, version string) error {
-	fmt.Fprintf(os.Stderr, "devcluster: building kube-apiserver %s and etcd: 8 to 12 minutes on two cores when nothing is cached\n", version)
+	fmt.Fprintf(os.Stderr, "devcluster: building kube-apiserver %s and etcd: 6 to 12 minutes on two cores when nothing is cached\n", version)
 	run := func(stderr io.Writer, args ...string) ([]byte, error) {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
