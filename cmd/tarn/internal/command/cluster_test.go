@@ -95,7 +95,7 @@ func TestWatch_Run_Formats(t *testing.T) {
 	cluster := devcluster.Shared(t)
 	client := clientset(t, cluster)
 	for format, want := range map[string][]string{
-		"table": {" + c ", " data: 1 keys\n", " ~ c ", " data.a: 1 → 2\n", " - c "},
+		"table": {" + c ", " data: 1 key\n", " ~ c ", " data.a: 1 → 2\n", " - c "},
 		"diff":  {"+ configmap/c in ", "~ configmap/c in ", "-   data.a: 1\n+   data.a: 2\n", "- configmap/c in "},
 		"json":  {`"type":"added"`, `"changes":[{"path":"data.a","kind":"changed","old":"1","new":"2"}]`, `"type":"deleted"`},
 		"yaml":  {"added configmap/c, ", "updated configmap/c, ", "data:\n  a: \"2\"\n", "deleted configmap/c, "},

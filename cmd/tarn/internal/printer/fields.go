@@ -41,6 +41,9 @@ func facts(changes []fielddiff.Change) []fact {
 	out := make([]fact, len(sorted))
 	for i, c := range sorted {
 		out[i] = fact{kind: c.Kind, path: c.Path.String(), old: brief(c.Old), new: brief(c.New)}
+		if out[i].old == out[i].new { // as 1 and "1" are
+			out[i].old, out[i].new = exact(c.Old), exact(c.New)
+		}
 	}
 	return out
 }
@@ -78,21 +81,18 @@ const marks = "/ ,=@:-."
 // fit returns the fact in at most limit columns if that is possible without making it meaningless: first what the values
 // have in common is cut, then the values, then, if that is allowed, the path from its front.
 func (f fact) fit(limit int, cutPath bool) fact {
-	both := f.kind == fielddiff.Changed
+	old, now := f.old, f.new
 	for n, most := range []int{valueLimit, 32, 24, 16, 12} {
-		if both && (n > 0 || width(f.old) > most || width(f.new) > most) {
-			f.old, f.new = withoutCommon(f.old, f.new, marks[:len(marks)-max(3-n, 0)])
+		if f.kind == fielddiff.Changed && (n > 0 || width(old) > most || width(now) > most) {
+			old, now = withoutCommon(f.old, f.new, marks[:len(marks)-max(3-n, 0)])
 		}
-		f.old, f.new = shorten(f.old, most), shorten(f.new, most)
-		if f.width() <= limit {
-			return f
+		short := f
+		if short.old, short.new = shortenBoth(old, now, most); short.width() <= limit || most == 12 && !cutPath {
+			return short
 		}
-	}
-	if !cutPath {
-		return f
 	}
 	for _, step := range []struct{ value, path int }{{12, 24}, {8, 12}} {
-		f.old, f.new = shorten(f.old, step.value), shorten(f.new, step.value)
+		f.old, f.new = shortenBoth(old, now, step.value)
 		f.path = lastOf(f.path, max(limit-(f.width()-width(f.path)), step.path))
 		if f.width() <= limit {
 			break
@@ -124,6 +124,34 @@ func withoutCommon(a, b, marks string) (string, string) {
 		return a, b
 	}
 	return "…" + string(ra[cut:]), "…" + string(rb[cut:])
+}
+
+// shortenBoth returns at most limit characters of each text, see shorten. Texts that differ still do: where the ends are
+// the same, what is around the first difference is returned.
+func shortenBoth(a, b string, limit int) (string, string) {
+	shortA, shortB := shorten(a, limit), shorten(b, limit)
+	if a == b || shortA != shortB {
+		return shortA, shortB
+	}
+	ra, rb := []rune(a), []rune(b)
+	n := 0
+	for n < min(len(ra), len(rb)) && ra[n] == rb[n] {
+		n++
+	}
+	room := limit - 2 // an ellipsis at each end
+	start := max(min(n-room/3, max(len(ra), len(rb))-room), 0)
+	part := func(r []rune) string {
+		end := min(start+room, len(r))
+		s := string(r[start:end])
+		if start > 0 {
+			s = "…" + s
+		}
+		if end < len(r) {
+			s += "…"
+		}
+		return s
+	}
+	return part(ra), part(rb)
 }
 
 // String returns the fact without colours.
@@ -192,7 +220,11 @@ func about(object map[string]any) []string {
 		}
 	}
 	if data, ok := object["data"].(map[string]any); ok {
-		out = append(out, fmt.Sprintf("data: %d keys", len(data)))
+		keys := "keys"
+		if len(data) == 1 {
+			keys = "key"
+		}
+		out = append(out, fmt.Sprintf("data: %d %s", len(data), keys))
 	}
 	return out
 }

@@ -194,6 +194,7 @@ func TestTable_Print_Values(t *testing.T) {
 		{"empty", `"x"`, `""`, `a: x → ""`},
 		{"text that looks like another type", `true`, `"true"`, `a: true → "true"`},
 		{"null", `1`, `null`, `a: 1 → null`},
+		{"number that becomes text", `1`, `"1"`, `a: 1 → "1"`},
 		{"escape sequence", `"x"`, `"\u001b[31mred\u0007"`, `a: x → "\x1b[31mred\a"`},
 		{"list", `["a"]`, `["a",1,null]`, `a: [a] → [a, 1, null]`},
 		{"nested", `[]`, `[{"at":{"x":1},"reason":"R","startedAt":"t","n":1}]`, `+a[0]`},
@@ -226,6 +227,44 @@ func TestTable_Print_Fits(t *testing.T) {
 		}
 		if !strings.Contains(out, "to: ") {
 			t.Fatalf("width %d: what changed is not said:\n%s", w, out)
+		}
+	}
+}
+
+// Ensures that however short two values are made, what differs is in what is left of them.
+func TestTable_Print_DifferenceStays(t *testing.T) {
+	long := strings.Repeat("0123456789", 9)
+	for name, c := range map[string][2]string{
+		"a line in the middle":  {`line1\nline2\nline3\n`, `line1\nlineX\nline3\n`},
+		"middle":                {long + "a" + long, long + "b" + long},
+		"missing in the middle": {long + long, long + "b" + long},
+		"beginning":             {"a" + long, "b" + long},
+		"end":                   {long + "a", long + "b"},
+		"longer":                {long, long + "b"},
+	} {
+		for _, kind := range []string{`"%s"`, `["%s"]`} { // lists keep their front
+			before, after := fmt.Sprintf(kind, c[0]), fmt.Sprintf(kind, c[1])
+			r := pod(t, printer.Updated, "p", `{"a":`+before+`}`, `{"a":`+after+`}`)
+			for w := 40; w < 300; w++ {
+				out := printed(t, "table", printer.Options{Width: columns(w)}, r)
+				old, now, ok := strings.Cut(strings.TrimSpace(out[strings.Index(out, "a: ")+3:]), " → ")
+				if !ok || old == now {
+					t.Fatalf("%s, %s, width %d: %s", name, kind, w, out)
+				}
+			}
+		}
+	}
+	r := pod(t, printer.Updated, "p", `{"a":"line1\nline2\nline3\n"}`, `{"a":"line1\nlineX\nline3\n"}`)
+	if out := printed(t, "table", printer.Options{Width: columns(44)}, r); !strings.Contains(out, `a: …ine2\nline… → …ineX\nline…`) {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+// Ensures that the keys of a new object's data are counted.
+func TestTable_Print_Data(t *testing.T) {
+	for data, want := range map[string]string{`{}`: "data: 0 keys\n", `{"a":"1"}`: "data: 1 key\n", `{"a":"1","b":"2"}`: "data: 2 keys\n"} {
+		if out := printed(t, "table", printer.Options{}, pod(t, printer.Added, "p", ``, `{"data":`+data+`}`)); !strings.HasSuffix(out, want) {
+			t.Errorf("%s: %s", data, out)
 		}
 	}
 }

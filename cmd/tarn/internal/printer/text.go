@@ -20,16 +20,21 @@ import (
 func text(v any) string {
 	s, ok := v.(string)
 	if !ok {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-		return Printable(string(raw))
+		return exact(v)
 	}
 	if s == "" || s == "null" || s == "true" || s == "false" || s != strings.TrimSpace(s) || Printable(s) != s {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// exact returns a value as in JSON, with nothing in it that disturbs a terminal.
+func exact(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return Printable(string(raw))
 }
 
 // brief is text with what tells most of a map first, and without the punctuation that only a program needs.
