@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -180,6 +181,7 @@ func TestWatch_Run_Refused(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"pood", `tarn: no resource "pood" on the server (did you mean "pods"?), or wait for it with --wait`},
 		{"zzz", `tarn: no resource "zzz" on the server; "kubectl api-resources" lists what there is`},
+		{"configmaps web-1 -A", `tarn: no resource "web-1" on the server; to watch one object: tarn watch configmaps --field-selector metadata.name=web-1 -A`},
 		{"tokenreviews", "tarn: tokenreviews.authentication.k8s.io: the resource cannot be listed and so not be watched"},
 		{"secrets --as jane", `tarn: secrets is forbidden: User "jane" cannot list resource "secrets" in API group "" in the namespace "default"; ask for a role`},
 		{"pods,secrets --as jane -A", `is forbidden: User "jane" cannot list resource`},
@@ -218,20 +220,35 @@ func TestWatch_Run_WaitForRight(t *testing.T) {
 	}
 }
 
-// Ensures that with --wait a resource that the server does not have yet is waited for until its definition appears.
+// Ensures that with --wait a resource that the server does not have yet is waited for until its definition appears, and that
+// others are watched meanwhile.
 func TestWatch_Run_WaitForResource(t *testing.T) {
 	cluster := devcluster.Shared(t)
-	s := start(t, "watch", "pipelines", "-A", "--wait", "--initial", "-o", "name", "--kubeconfig", cluster.Kubeconfig())
-	s.err.wait(t, `! no resource "pipelines" on the server`)
+	client := clientset(t, cluster)
+	ns := namespace(t, client)
+	flags := []string{"watch", "-A", "--wait", "--initial", "-o", "name", "--kubeconfig", cluster.Kubeconfig()}
+	alone := start(t, append(slices.Clone(flags), "pipelines")...)
+	both := start(t, append(slices.Clone(flags), "pipelines", "cm")...)
+	for _, s := range []*started{alone, both} {
+		s.err.wait(t, `! no resource "pipelines" on the server`)
+	}
+	both.err.wait(t, "watching ")
+	create(t, client, ns, "while-waiting", nil)
+	both.out.wait(t, "configmap/while-waiting\n")
 	generator := workload.New(workload.Options{Pods: -1, CustomObjects: 2})
 	if err := workload.Fill(t.Context(), cluster.Config(), generator, workload.FillOptions{Kinds: []workload.Kind{workload.CustomObjects}}); err != nil {
 		t.Fatal(err)
 	}
-	s.err.wait(t, "! found pipelines.")
-	s.err.wait(t, " in all namespaces")
-	s.out.wait(t, "pipeline.")
-	if code := s.end(); code != 0 || strings.Count(s.err.String(), "no resource") != 1 {
-		t.Errorf("code %d: %s", code, s.err)
+	for _, s := range []*started{alone, both} {
+		s.err.wait(t, "! found pipelines.")
+		s.err.wait(t, " in all namespaces")
+		s.out.wait(t, "pipeline.")
+	}
+	both.err.wait(t, " in all namespaces as well\n")
+	for _, s := range []*started{alone, both} {
+		if code := s.end(); code != 0 || strings.Count(s.err.String(), "no resource") != 1 {
+			t.Errorf("code %d: %s", code, s.err)
+		}
 	}
 }
 
@@ -251,6 +268,9 @@ func TestWatch_Run_ServerRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.err.wait(t, ": back after ")
+	if strings.Contains(s.err.String(), "meanwhile") {
+		t.Errorf("changes are promised: %s", s.err)
+	}
 	patch(t, client, ns, "c", `{"data":{"a":"2"}}`)
 	s.out.wait(t, "data.a: 1 → 2")
 	if code := s.end(); code != 0 || strings.Contains(s.err.String(), " 0 errors") {

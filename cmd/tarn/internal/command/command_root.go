@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,8 +27,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 // Execute runs the command until it ends or ctx does, which watching takes as the wish to end, and returns the exit code.
 // Of an error it prints one line.
 func Execute(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// client-go's own lines are of no use to who reads a table; what matters comes back as errors.
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	quiet()
 	root := NewRoot(streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -38,6 +38,10 @@ func Execute(ctx context.Context, args []string, streams genericiooptions.IOStre
 	return 1
 }
 
+// quiet ends client-go's own lines, which are of no use to who reads a table; what matters comes back as errors. klog has one
+// logger per process, which must not change while another command runs.
+var quiet = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
+
 // NewRoot returns the command with all subcommands. Everything it writes goes to streams.
 func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
@@ -45,6 +49,7 @@ func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "See what changes in a Kubernetes cluster, field by field",
 		Long: "tarn keeps a local copy of Kubernetes resources in step with the server and shows every change to them:\n" +
 			"which object, which of its fields, from what to what.",
+		Version:       readVersion().String(),
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -54,6 +59,7 @@ func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)

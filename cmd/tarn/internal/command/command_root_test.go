@@ -31,7 +31,12 @@ func TestExecute_Completion(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ flag, want string }{
-		{"--output", "table\ndiff\njson\nyaml\nname\n:4\n"}, {"--color", "auto\nalways\nnever\n:4\n"}, {"--context", "one\ntwo\n:4\n"},
+		{"--output", "table\ndiff\njson\nyaml\nname\n:4\n"},
+		{"--color", "auto\nalways\nnever\n:4\n"},
+		{"--selector", ":4\n"},
+		{"--field-selector", ":4\n"},
+		{"--namespace", ":4\n"},
+		{"--context", "one\ntwo\n:4\n"},
 	} {
 		if r := run(t, "__complete", "watch", "--kubeconfig", kubeconfig(t, "https://127.0.0.1:1"), c.flag, ""); r.out != c.want {
 			t.Errorf("%s: %q", c.flag, r.out)

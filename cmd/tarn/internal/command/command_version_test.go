@@ -13,6 +13,9 @@ func TestVersion_Run(t *testing.T) {
 	if r.code != 0 || !strings.HasPrefix(r.out, "tarn ") || !strings.Contains(r.out, runtime.Version()) || strings.Count(r.out, "\n") != 1 {
 		t.Errorf("code %d: %q", r.code, r.out)
 	}
+	if flag := run(t, "--version"); flag != r {
+		t.Errorf("as a flag: %+v", flag)
+	}
 	r = run(t, "version", "-o", "json")
 	var v map[string]any
 	if err := json.Unmarshal([]byte(r.out), &v); err != nil || v["go"] != runtime.Version() || v["version"] == "" || v["platform"] != runtime.GOOS+"/"+runtime.GOARCH {

@@ -29,7 +29,21 @@ A table shows per change the time, + for a new object, ~ for a changed one, - fo
 changed, what matters first; -o diff shows all of them. metadata.resourceVersion and metadata.managedFields change all the
 time and are left out, except with --all-fields. Items of lists go by their names: status.conditions[Ready].status.
 
-Messages go to stderr, changes to stdout. Ctrl-C ends it with a summary.`
+With --initial, = stands for an object that was there already. With --wait, what is there is watched, and what is not yet
+as soon as it appears.
+
+-o json is one object per line:
+  type                     added, updated, deleted, or present (there already: --initial, --once)
+  time, resource, kind     when it was seen, and what kind of object it is: pods, Pod
+  key, uid                 namespace/name, or name; and its UID
+  oldVersion, newVersion   resource versions; the old one only of updated and deleted
+  changes                  of updated, a list: path; kind (added, removed, changed, reordered); old and new, the values
+  old, new                 the whole object before and now; of deleted, old is its last state
+  missed                   true for a deletion that nobody saw, which a later list showed
+  error                    why the object cannot be read; old and new are then missing
+
+Messages go to stderr, changes to stdout. Ctrl-C ends it with a summary. The exit code is 0, after Ctrl-C as well, and 1
+after an error.`
 
 const watchExamples = `  # What happens to the pods of the current namespace
   tarn watch pods
@@ -85,7 +99,10 @@ func newWatch(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	fixed("output", printer.Formats...)
 	fixed("color", colors...)
+	fixed("selector")
+	fixed("field-selector")
 	_ = cmd.RegisterFlagCompletionFunc("context", o.completeContexts)
+	_ = cmd.RegisterFlagCompletionFunc("namespace", o.completeNamespaces)
 	return cmd
 }
 
@@ -102,7 +119,9 @@ func (o *watchOptions) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.allFields, "all-fields", false, "show changes of metadata.resourceVersion and metadata.managedFields, too, and the latter in whole objects")
 	fs.IntVar(&o.maxChanges, "max-changes", 5, "how many changed fields a line of the table shows at most")
 	fs.StringVar(&o.color, "color", "auto", "auto (on a terminal, unless NO_COLOR is set), always or never")
-	fs.BoolVarP(&o.verbose, "verbose", "v", false, "log to stderr what is asked of the server")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "log to stderr each request to the server with its answer, and what the watching makes of it")
+	fs.BoolP("watch", "w", true, "watching is what it does; taken because kubectl get takes it")
+	_ = fs.MarkHidden("watch")
 }
 
 // Complete takes the arguments, checks the options and reads the kubeconfig.
@@ -128,7 +147,7 @@ func (o *watchOptions) validate() error {
 	}
 	for _, name := range o.names {
 		if resource, object, ok := strings.Cut(name, "/"); ok {
-			return fmt.Errorf("%q names one object: take %q", name, "tarn watch "+resource+" --field-selector metadata.name="+object)
+			return fmt.Errorf("%q names one object: take %q", name, o.watchOne(resource, object))
 		}
 	}
 	if !slices.Contains(printer.Formats, o.output) {

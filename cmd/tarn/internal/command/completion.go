@@ -1,11 +1,15 @@
 package command
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // completeResources offers the resources of the server that can be watched, the last of several after commas.
@@ -35,4 +39,32 @@ func (o *watchOptions) completeContexts(*cobra.Command, []string, string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return slices.Sorted(maps.Keys(raw.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeTime is how long completing waits for the server: nobody presses tab for an error.
+const completeTime = 3 * time.Second
+
+// completeNamespaces offers the namespaces of the server, as far as it lets the user list them.
+func (o *watchOptions) completeNamespaces(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	client, err := o.flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	raw, err := client.RESTClient().Get().AbsPath("/api/v1/namespaces").SetHeader("Accept", "application/json").Do(ctx).Raw()
+	var list corev1.NamespaceList
+	if err == nil {
+		err = json.Unmarshal(raw, &list)
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, ns := range list.Items {
+		if strings.HasPrefix(ns.Name, typed) {
+			names = append(names, ns.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -89,6 +89,29 @@ func explain(err error, at place) *problem {
 	return p
 }
 
+// oneObject returns the problem with what to do where name is probably that of an object, not a resource: kubectl takes
+// one after the resource.
+func (o *watchOptions) oneObject(p *problem, name string) *problem {
+	var missing *kube.NoMatchError
+	if name == o.names[0] || strings.Contains(name, ".") || !errors.As(p.err, &missing) || len(missing.Suggestions) > 0 {
+		return p
+	}
+	p.hint, p.waits = "to watch one object: "+o.watchOne(o.names[0], name), false
+	return p
+}
+
+// watchOne returns the command that watches one object, in the namespace that was given.
+func (o *watchOptions) watchOne(resource, object string) string {
+	s := "tarn watch " + resource + " --field-selector metadata.name=" + object
+	switch {
+	case o.allNamespaces:
+		s += " -A"
+	case *o.flags.Namespace != "":
+		s += " -n " + *o.flags.Namespace
+	}
+	return s
+}
+
 // message returns what the server said.
 func message(err error) string {
 	var status apierrors.APIStatus

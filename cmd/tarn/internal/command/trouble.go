@@ -52,13 +52,7 @@ func (w *watching) look() {
 		w.notices.alert("%s: %s; %s", list(names[text]), text, retry(next[text], now))
 	}
 	if len(back) > 0 {
-		meanwhile := ""
-		select {
-		case <-w.ready:
-			meanwhile = "; what changed meanwhile follows"
-		default: // nothing has been shown yet
-		}
-		w.notices.alert("%s: back after %s%s", list(back), span(longest), meanwhile)
+		w.notices.alert("%s: back after %s", list(back), span(longest))
 	}
 }
 

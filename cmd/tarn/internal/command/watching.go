@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -31,12 +32,16 @@ type watching struct {
 	notices *notices
 	started time.Time
 	watched []*watched
+	running sync.WaitGroup // informers, and who waits for resources
+
+	awaited int        // how many resources the server does not have yet
+	later   chan later // what comes of them; nil where there are none
 
 	ready   chan struct{} // closed when changes may be printed
 	mu      sync.Mutex    // one line at a time
 	printer printer.Printer
 	counts  map[tarn.EventType]int
-	failed  error // of the output
+	failed  error // what ended it
 	stop    context.CancelFunc
 }
 
@@ -48,6 +53,12 @@ type watched struct {
 	sub      *tarn.Subscription
 	errors   atomic.Int64
 	trouble  trouble
+	late     bool // it was not there at the start, and it has not been said that it is watched
+}
+
+// count says how many objects there are.
+func (r *watched) count(n int) string {
+	return count(n, strings.ToLower(r.mapping.Kind.Kind), r.short)
 }
 
 func newWatching(o *watchOptions, out, errOut screen) (*watching, error) {
@@ -58,6 +69,7 @@ func newWatching(o *watchOptions, out, errOut screen) (*watching, error) {
 	logger := slog.New(slog.DiscardHandler)
 	if o.verbose {
 		logger = slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.conn.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &requestLog{next, logger} })
 	}
 	o.conn.config.WarningHandler = rest.NewWarningWriter(errOut, rest.WarningWriterOptions{Deduplicate: true})
 	var err error
@@ -70,22 +82,17 @@ func newWatching(o *watchOptions, out, errOut screen) (*watching, error) {
 // run does it all: find the resources, load them, print.
 func (w *watching) run(ctx context.Context) error {
 	ctx, w.stop = context.WithCancel(ctx)
+	defer w.running.Wait()
 	defer w.stop()
 	defer w.notices.done()
 	if err := w.resolve(ctx); err != nil {
 		return w.ended(ctx, err)
 	}
 	for _, r := range w.watched {
-		if err := w.open(r); err != nil {
+		if err := w.start(ctx, r); err != nil {
 			return err
 		}
 	}
-	var informers sync.WaitGroup
-	for _, r := range w.watched {
-		informers.Go(func() { _ = r.informer.Run(ctx) }) // it returns nil, or that it runs already
-	}
-	defer informers.Wait()
-	defer w.stop()
 	if err := w.load(ctx); err != nil {
 		return w.ended(ctx, err)
 	}
@@ -96,7 +103,7 @@ func (w *watching) run(ctx context.Context) error {
 		return err
 	}
 	w.follow(ctx)
-	informers.Wait()
+	w.running.Wait()
 	w.summary()
 	return w.failed
 }
@@ -114,25 +121,61 @@ func (w *watching) ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// resolve asks the server what the names mean; with --wait until it knows them.
+// resolve asks the server what the names mean; with --wait until it knows one of them, with --once as well all of them.
 func (w *watching) resolve(ctx context.Context) error {
+	var missing []string
 	for _, name := range w.o.names {
 		w.notices.progress("asking %s for %s", w.o.conn.place, name)
-		mapping, err := w.mapping(ctx, name)
-		if err != nil {
+		mapping, err := w.mapping(ctx, name, len(w.o.names) > 1 && !w.o.once)
+		switch {
+		case errors.Is(err, errLater):
+			missing = append(missing, name)
+		case err != nil:
 			return err
-		}
-		if !slices.ContainsFunc(w.watched, func(r *watched) bool { return r.mapping.Resource == mapping.Resource }) {
-			w.watched = append(w.watched, &watched{mapping: mapping, short: mapping.Resource.Resource})
+		default:
+			w.add(mapping)
 		}
 	}
-	for i, r := range w.watched {
-		for _, other := range w.watched[:i] {
-			if other.mapping.Resource.Resource == r.mapping.Resource.Resource {
-				r.short, other.short = r.mapping.String(), other.mapping.String()
+	w.await(ctx, missing)
+	if len(w.watched) > 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case l := <-w.later:
+		w.awaited--
+		if l.err == nil {
+			w.add(l.mapping)
+		}
+		return l.err
+	}
+}
+
+// add takes a resource into what is watched, under a name that no other has; nil where it is there already.
+func (w *watching) add(m kube.Mapping) *watched {
+	r := &watched{mapping: m, short: m.Resource.Resource}
+	for _, other := range w.watched {
+		if other.mapping.Resource == m.Resource {
+			return nil
+		}
+		if other.mapping.Resource.Resource == m.Resource.Resource {
+			r.short = m.String()
+			if other.informer == nil { // else it is known by its name already
+				other.short = other.mapping.String()
 			}
 		}
 	}
+	w.watched = append(w.watched, r)
+	return r
+}
+
+// start watches a resource until ctx ends.
+func (w *watching) start(ctx context.Context, r *watched) error {
+	if err := w.open(r); err != nil {
+		return err
+	}
+	w.running.Go(func() { _ = r.informer.Run(ctx) }) // it returns nil, or that it runs already
 	return nil
 }
 
@@ -175,6 +218,16 @@ func (w *watching) handle(ctx context.Context, r *watched, e tarn.Event[value]) 
 	}
 }
 
+// fail ends the command with an error, unless it has one.
+func (w *watching) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil && !errors.Is(err, context.Canceled) {
+		w.failed = err
+	}
+	w.stop()
+}
+
 // begin says what is watched and lets the changes through.
 func (w *watching) begin() error {
 	var err error
@@ -186,7 +239,7 @@ func (w *watching) begin() error {
 	version, same := "", true
 	for _, r := range w.watched {
 		s := r.informer.Status()
-		parts = append(parts, count(s.Objects, strings.ToLower(r.mapping.Kind.Kind), r.short))
+		parts = append(parts, r.count(s.Objects))
 		same = same && (version == "" || version == s.Scopes[0].Version)
 		version = s.Scopes[0].Version
 	}
@@ -231,7 +284,7 @@ func (w *watching) printState() error {
 // newPrinter returns the printer, whose columns fit what is there.
 func (w *watching) newPrinter(once bool) (printer.Printer, error) {
 	o := printer.Options{
-		Color: w.out.color, Width: w.out.width, Kinds: len(w.watched) > 1, Namespaces: w.o.allNamespaces && w.namespaced(),
+		Color: w.out.color, Width: w.out.width, Kinds: len(w.watched)+w.awaited > 1, Namespaces: w.o.allNamespaces && (w.namespaced() || w.awaited > 0),
 		State: once, AllFields: w.o.allFields, MaxChanges: w.o.maxChanges,
 	}
 	for _, r := range w.watched {
