@@ -79,7 +79,7 @@ tarn_resource_version{informer="gadgets",namespace=""} 103
 # HELP tarn_seconds_since_update Seconds since anything last came: an object or a bookmark.
 # TYPE tarn_seconds_since_update gauge
 tarn_seconds_since_update{informer="gadgets",namespace=""} 7
-# HELP tarn_subscription_delivered_total Changes handed to the handler.
+# HELP tarn_subscription_delivered_total Changes taken up by the handler, or by its filter.
 # TYPE tarn_subscription_delivered_total counter
 tarn_subscription_delivered_total{informer="gadgets",subscription="mine"} 3
 # HELP tarn_synced 1 if the whole collection has been stored since the informer was started.
