@@ -52,10 +52,14 @@ func (g *Generator) deployment(i int) *appsv1.Deployment {
 		ObservedGeneration: d.Generation, Replicas: int32(replicas), ReadyReplicas: int32(replicas),
 		AvailableReplicas: int32(replicas), UpdatedReplicas: int32(g.replicasOf(&w, i, current)),
 		Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: at, LastTransitionTime: at,
-				Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability."},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: at, LastTransitionTime: at,
-				Reason: "NewReplicaSetAvailable", Message: `ReplicaSet "` + w.replicaSetName(current) + `" has successfully progressed.`},
+			{
+				Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, LastUpdateTime: at, LastTransitionTime: at,
+				Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability.",
+			},
+			{
+				Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: at, LastTransitionTime: at,
+				Reason: "NewReplicaSetAvailable", Message: `ReplicaSet "` + w.replicaSetName(current) + `" has successfully progressed.`,
+			},
 		},
 	}
 	f := newFields(4096)
