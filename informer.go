@@ -42,6 +42,7 @@ type Informer[T any] struct {
 	group   schema.GroupResource
 	adding  sync.Mutex // held by who replaces indexes
 	paths   sync.Map   // of pathReader by path
+	views   views[T]
 
 	mu       sync.Mutex
 	runCtx   context.Context // nil while not running, or about to end

@@ -64,10 +64,11 @@ func (s Snapshot[T]) Get(key string) (value T, exists bool, err error) {
 	return s.read(key, decode[T])
 }
 
-// View is [Snapshot.Get] for who only looks: the value may be shared with others and must not be changed. It saves the
-// copy where values are kept decoded ([Live]).
+// View is [Snapshot.Get] for who only looks: the value is shared with all who look at this version of the object and must
+// not be changed. It is decoded for the first, and let go when the last has dropped it; where values are kept decoded
+// ([Live]) it costs nothing.
 func (s Snapshot[T]) View(key string) (value T, exists bool, err error) {
-	return s.read(key, view[T])
+	return s.read(key, s.i.views.get)
 }
 
 func (s Snapshot[T]) read(key string, as func(*object.Object) (T, error)) (value T, exists bool, err error) {
