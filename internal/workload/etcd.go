@@ -106,7 +106,8 @@ func Store(ctx context.Context, etcdURL string, g *Generator, kinds ...Kind) err
 	e := newEtcd(etcdURL)
 	defer e.close()
 	for _, kind := range kinds {
-		for obj := range g.All(kind) {
+		err := each(ctx, g.Count(kind), 16, func(ctx context.Context, i int) error {
+			obj := g.Object(kind, i)
 			op, err := put(kind, obj)
 			if err == nil {
 				err = e.write(ctx, op)
@@ -114,6 +115,10 @@ func Store(ctx context.Context, etcdURL string, g *Generator, kinds ...Kind) err
 			if err != nil {
 				return fmt.Errorf("store %s %s/%s: %w", kind, obj.GetNamespace(), obj.GetName(), err)
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

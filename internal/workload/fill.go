@@ -50,28 +50,38 @@ func Fill(ctx context.Context, cfg *rest.Config, g *Generator, o FillOptions) er
 }
 
 func fillKind(ctx context.Context, c *client, g *Generator, kind Kind, o FillOptions) error {
+	var mu sync.Mutex // orders the calls of Progress
+	done, total := 0, g.Count(kind)
+	return each(ctx, total, o.Parallelism, func(ctx context.Context, i int) error {
+		if err := c.put(ctx, kind, g.Object(kind, i)); err != nil {
+			return err
+		}
+		if o.Progress != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			o.Progress(kind, done, total)
+		}
+		return nil
+	})
+}
+
+// each calls do for 0 to n-1, so many at a time, until one fails: that is the error then, or the context's cause.
+func each(ctx context.Context, n, parallelism int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	var mu sync.Mutex // orders the calls of Progress
-	done, total := 0, g.Count(kind)
-	for range min(o.Parallelism, total) {
+	for range min(parallelism, n) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
-				if i >= total {
+				if i >= n {
 					return
 				}
-				if err := c.put(ctx, kind, g.Object(kind, i)); err != nil {
+				if err := do(ctx, i); err != nil {
 					cancel(err)
 					return
-				}
-				if o.Progress != nil {
-					mu.Lock()
-					done++
-					o.Progress(kind, done, total)
-					mu.Unlock()
 				}
 			}
 		})
