@@ -41,7 +41,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := churn(ctx, *total, func(limit int, progress func(workload.ChurnCounts)) error {
-		o.Limit, o.Seed, o.Progress = limit, uint64(limit), progress
+		// Another seed each round: the same one would be refused the same modifications for ever.
+		o.Limit, o.Seed, o.Progress = limit, o.Seed+1, progress
 		_, err := workload.Churn(ctx, cfg, workload.New(generator), o)
 		return err
 	}); err != nil {
