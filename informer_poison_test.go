@@ -91,7 +91,7 @@ func TestInformer_Transform_Case25(t *testing.T) {
 		src.Disconnect(errors.New("cut"))
 		src.Add(widget("a/other", "n1", 2))
 		src.Expire()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time: it takes none
 		expect(t, "tried again at a relist", r.take(), "updated a/bad 13>13, added a/other 2")
 		expect(t, "no failure left", len(i.Status().Failed), 0)
 		expect(t, "transformed", len(collect(t, i.By("node", "transformed"))), 3)
@@ -317,7 +317,7 @@ func TestInformer_Transform_FinalState(t *testing.T) {
 		src.Disconnect(errors.New("cut"))
 		src.Delete("a/missing")
 		src.Expire()
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time: it takes none
 		synctest.Wait()
 		expect(t, "events", events, "[deleted a/unwanted deleted a/deleted deleted a/missing]")
 		stop()

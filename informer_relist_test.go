@@ -57,7 +57,7 @@ func TestInformer_Relist_OtherUID(t *testing.T) {
 		src.Add(widget("a/x", "n1", 2))
 		src.Expire()
 		src.OnRequest(nil)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time: it takes none
 		expect(t, "events", r.take(), "deleted a/x 1 unknown, added a/x 2")
 		stop()
 	})

@@ -103,7 +103,7 @@ func TestInformer_Where_Case34(t *testing.T) {
 		src.Delete("a/big")
 		src.Expire()
 		src.OnRequest(nil)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time: it takes none
 		expect(t, "tombstone", r.take(), "deleted a/small 11 unknown")
 		stop()
 	})
@@ -171,7 +171,7 @@ func TestInformer_Resync(t *testing.T) {
 		quick.take()
 		never.take()
 		expect(t, "late", late.take(), "added a/one 1 initial")
-		time.Sleep(3100 * time.Millisecond)
+		time.Sleep(3100 * time.Millisecond) // fake time: it takes none
 		expect(t, "quick", quick.take(), "sync a/one 1, sync a/one 1, sync a/one 1")
 		expect(t, "late", late.take(), "sync a/one 1")
 		expect(t, "never", never.take(), "")
@@ -275,7 +275,7 @@ func TestInformer_Resync_Grid(t *testing.T) {
 		for asked, want := range map[time.Duration]int{time.Second: 6, 10 * time.Second: 6, 11 * time.Second: 3, 25 * time.Second: 2} {
 			r, s := subscribe(t, i, tarn.Resync(asked))
 			r.take()
-			time.Sleep(time.Minute + time.Second)
+			time.Sleep(time.Minute + time.Second) // fake time: it takes none
 			expect(t, asked.String(), strings.Count(r.take(), "sync"), want)
 			s.Remove()
 		}

@@ -82,7 +82,7 @@ func keys(s *store.Store) []string { k := s.ListKeys(); slices.Sort(k); return k
 
 // pass lets fake time pass, and all that happens meanwhile.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(d) // fake time: it takes none
 	synctest.Wait()
 }
 

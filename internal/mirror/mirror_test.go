@@ -130,7 +130,7 @@ func TestMirror_Epoch(t *testing.T) {
 		l, _ := start(t, m, mirror.SubscriptionOptions{})
 		expect(t, "first", l.take(), "+a/one@22")
 		src.StartOver(object1("a/one"))
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5 * time.Minute) // fake time: it takes none
 		expect(t, "the new history", l.take(), "-a/one@22 +a/one@2")
 		src.Update(object1("a/one"))
 		expect(t, "it is followed", l.take(), "~a/one@3")

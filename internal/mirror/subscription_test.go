@@ -47,7 +47,7 @@ func TestSubscription_Run_EndsDuringWalk(t *testing.T) {
 		})
 		defer deliver(r)()
 		f.do(f.Update(obj("a/1", "u", 5, 1)), f.Flush())
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // fake time: it takes none
 		expect(t, "removed by itself", l.take(), "+a/1@2")
 		r.Run(t.Context())
 		expect(t, "and for good", l.take(), "")
@@ -111,15 +111,15 @@ func TestSubscription_Resync_Conflated(t *testing.T) {
 		defer deliver(s)()
 		for n := range 20 {
 			f.do(f.Update(obj("a/x", "u", n+2, 1)), f.Flush())
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // fake time: it takes none
 		}
 		f.do(f.Delete(obj("a/y", "u", 30, 1)), f.Flush())
 		close(block)
 		expect(t, "changes", l.take(), "+a/x@1 +a/y@1 ~a/x@21 -a/y@30 =a/x@21")
-		time.Sleep(time.Second + time.Millisecond)
+		time.Sleep(time.Second + time.Millisecond) // fake time: it takes none
 		expect(t, "the next tick", l.take(), "=a/x@21")
 		s.Remove()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time: it takes none
 		expect(t, "removed", l.take(), "")
 	})
 }
