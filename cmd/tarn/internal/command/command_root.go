@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,6 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 // Execute runs the command until it ends or ctx does, which watching takes as the wish to end, and returns the exit code.
 // Of an error it prints one line.
 func Execute(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	quiet()
 	root := NewRoot(streams)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -38,9 +36,9 @@ func Execute(ctx context.Context, args []string, streams genericiooptions.IOStre
 	return 1
 }
 
-// quiet ends client-go's own lines, which are of no use to who reads a table; what matters comes back as errors. klog has one
-// logger per process, which must not change while another command runs.
-var quiet = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
+// client-go's own lines are of no use to who reads a table, and what matters comes back as errors. klog has one logger per
+// process, which must not change while anything uses it: so it is set before anything can.
+func init() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) }
 
 // NewRoot returns the command with all subcommands. Everything it writes goes to streams.
 func NewRoot(streams genericiooptions.IOStreams) *cobra.Command {

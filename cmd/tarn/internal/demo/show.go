@@ -71,9 +71,10 @@ func (d demo) show(ctx context.Context, out, errOut io.Writer) (err error) {
 	args := []string{"watch", "pods,deployments", "-A"}
 	fmt.Fprintf(errOut, "changing it %g times a second, and watching: tarn watch pods,deployments -A\n\n", d.rate)
 	var changing sync.WaitGroup
+	var failed error
 	changing.Go(func() {
-		if _, err := workload.Churn(watch, cluster.Config(), generator, workload.ChurnOptions{Rate: d.rate}); err != nil {
-			fmt.Fprintln(errOut, "demo:", err)
+		if _, failed = workload.Churn(watch, cluster.Config(), generator, workload.ChurnOptions{Rate: d.rate}); failed != nil {
+			cancel() // nothing more to see
 		}
 	})
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: errOut}
@@ -82,9 +83,9 @@ func (d demo) show(ctx context.Context, out, errOut io.Writer) (err error) {
 	changing.Wait()
 	fmt.Fprintln(errOut)
 	if code != 0 {
-		return fmt.Errorf("tarn watch ended with code %d", code)
+		return errors.Join(failed, fmt.Errorf("tarn watch ended with code %d", code))
 	}
-	return nil
+	return failed
 }
 
 // steps tells of one step after the other, and how long each took.
