@@ -302,3 +302,58 @@ func TestInformer_Where_FinalState(t *testing.T) {
 		stop()
 	})
 }
+
+// Ensures that no call of the handler starts after Remove returned, also where the filter was still deciding.
+func TestSubscription_Remove_DuringFilter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		deciding := make(chan struct{})
+		r, s := subscribe(t, i, tarn.Where(func(*Widget) bool { <-deciding; return true }))
+		stop := run(t, i)
+		synctest.Wait()
+		s.Remove()
+		close(deciding)
+		expect(t, "events after Remove", r.take(), "")
+		stop()
+	})
+}
+
+// Ensures that an initial walk that the end of Run cut short goes on where it was, whatever the namespaces are called.
+func TestSubscription_Walk_ResumedAcrossNamespaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		keys := []string{"a/x", "a/y", "a-b/x", "a.b/x", "a0/x", "ab/x", "x"}
+		for _, k := range keys {
+			src.Add(widget(k, "n1", 1))
+		}
+		i := newInformer(t, src)
+		stop := run(t, i)
+		synctest.Wait()
+		var got []string
+		walking := make(chan struct{}, 1)
+		sub := tarn.HandlerFunc[*Widget](func(ctx context.Context, e tarn.Event[*Widget]) {
+			got = append(got, e.Key)
+			if e.Initial {
+				walking <- struct{}{}
+				<-ctx.Done()
+			}
+		})
+		_, _ = i.Subscribe(sub)
+		for range len(keys) {
+			<-walking
+			stop()
+			stop = run(t, i)
+		}
+		synctest.Wait()
+		stop()
+		seen := map[string]int{}
+		for _, k := range got {
+			seen[k]++
+		}
+		for _, k := range keys {
+			expect(t, k, seen[k], 1)
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -125,13 +126,16 @@ func (i *Informer[T]) Subscribe(h Handler[T], options ...SubscribeOption) (*Subs
 	c.core.Resync = i.roundLocked(c.core.Resync)
 	name := c.core.Name
 	c.core.OnPanic = func(v any) { i.panicked(name, v) }
+	var removed atomic.Bool
 	deliver := func(ctx context.Context, change mirror.Change) {
-		if change, ok := i.filtered(c.filters, change); ok {
+		change, ok := i.filtered(c.filters, change)
+		if ok && !removed.Load() { // the filter is the user's and may have taken its time
 			h.Handle(ctx, newEvent[T](change, i.failed))
 		}
 	}
 	s := &Subscription{core: i.mirror.Subscribe(c.core, deliver), name: name}
 	s.remove = func() {
+		removed.Store(true)
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.subs = slices.DeleteFunc(i.subs, func(o *Subscription) bool { return o == s })
