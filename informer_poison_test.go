@@ -323,3 +323,25 @@ func TestInformer_Transform_FinalState(t *testing.T) {
 		stop()
 	})
 }
+
+// Ensures that what a transform cannot do to an object that is not kept is not said to be kept and marked.
+func TestInformer_Only_TransformOfLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		var errs []string
+		i := newInformer(t, src, tarn.Only(func(w *Widget) bool { return w.Spec.Size < 10 }),
+			tarn.Transform(func(w *Widget) (*Widget, error) {
+				if w.Spec.Size >= 10 {
+					return nil, fmt.Errorf("too large")
+				}
+				return w, nil
+			}), tarn.OnError(func(err error) { errs = append(errs, err.Error()) }))
+		stop := run(t, i)
+		synctest.Wait()
+		src.Add(widget("a/big", "n1", 10))
+		src.Update(widget("a/big", "n1", 11))
+		synctest.Wait()
+		expect(t, "errors", strings.Join(errs, "; "), "")
+		stop()
+	})
+}

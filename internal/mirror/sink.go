@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/reflector"
@@ -34,13 +35,24 @@ func (s *sink) Delete(obj *object.Object) error {
 	if obj.Key == "" {
 		return fmt.Errorf("object with uid %q: %w", obj.UID, store.ErrNoKey)
 	}
-	return s.arrive(arrival{deleted: s.m.final(obj)}, obj.Version)
+	return s.arrive(arrival{deleted: s.final(obj)}, obj.Version)
+}
+
+// final is the final state as whoever hears of the deletion sees it. Nobody hears of an object that was left out, so
+// nothing is done to it, and nothing can fail.
+func (s *sink) final(obj *object.Object) *object.Object {
+	_, held := s.m.Snapshot().Get(obj.Key)
+	held = held || slices.ContainsFunc(s.pending, func(a arrival) bool { return a.prepared != nil && a.prepared.Key() == obj.Key })
+	if !held {
+		return obj
+	}
+	return s.m.final(obj)
 }
 
 func (s *sink) put(obj *object.Object, version string) error {
 	received, keep := s.m.receive(obj)
 	if !keep { // as if it were gone
-		return s.arrive(arrival{deleted: s.m.final(obj)}, version)
+		return s.arrive(arrival{deleted: s.final(obj)}, version)
 	}
 	p, err := s.m.store.Prepare(received)
 	if err != nil {
