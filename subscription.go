@@ -236,7 +236,7 @@ func (s *Subscription) WaitSynced(ctx context.Context) error {
 	}
 }
 
-// Remove ends the subscription: no call of the handler starts after Remove returned; one may still be running. Removing
+// Remove ends the subscription: no call of the handler follows Remove but one that is running or on its way. Removing
 // twice is fine.
 func (s *Subscription) Remove() {
 	s.remove()

@@ -290,7 +290,7 @@ func (s *Subscription) Stats() SubscriptionStats {
 	return st
 }
 
-// Remove ends the subscription: no call of the handler starts after it returned, one may still be running. Removing
+// Remove ends the subscription: no call of the handler follows but one that is running or on its way. Removing
 // twice is fine.
 func (s *Subscription) Remove() {
 	s.m.unsubscribe(s)
