@@ -239,7 +239,12 @@ func TestReflector_Case25_SinkFailsForOneEvent(t *testing.T) {
 	// of that object and every relist hand it over again.
 	src := &script{
 		noStreaming: true,
-		onList:      lists,
+		onList: func(n int, o metav1.ListOptions) (source.List, error) {
+			if n == 0 {
+				return lists(n, o)
+			}
+			return listAt("20", pod("a", "5"), pod("bad", "13"), pod("b", "12"))
+		},
 		onWatch: func(n int, o metav1.ListOptions) ([]step, error) {
 			if n == 0 {
 				return steps(added("bad", "11"), added("b", "12"), modified("bad", "13"), later(time.Minute, failure(errExpired)))
@@ -265,5 +270,9 @@ func TestReflector_Case25_SinkFailsForOneEvent(t *testing.T) {
 		}
 		b.wantVersion("13")
 		b.wantObjects("a:5 b:12 bad:13")
+		time.Sleep(time.Minute) // fake time: the watch expires
+		b.wantCalls("list@0 watch@10 list@13 watch@20")
+		b.wantLog("stage(false) @", "stage add a@5", "commit(false) [a@5]@10", "add bad@11", "add b@12", "update bad@13",
+			"stage(false) @", "stage add a@5", "stage add bad@13", "stage add b@12", "commit(false) [a@5 bad@13 b@12]@20")
 	})
 }

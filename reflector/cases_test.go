@@ -142,6 +142,13 @@ func TestReflector_Case12_ExpiredPages(t *testing.T) {
 		run(t, src, reflector.Options{PageSize: 2}, time.Minute, func(b *bench) {
 			if page == 1 {
 				b.wantReports(1, `pods in "prod": list: too old resource version`)
+				// Page one three times, a continuation page that is 410, the whole list.
+				b.wantCalls(`list@0 list@"" list@"" list@"" list@"" watch@11`)
+				for n, c := range src.log()[:4] {
+					if c.options.Limit != 2 {
+						t.Errorf("call %d, %s, has the limit %d", n, c, c.options.Limit)
+					}
+				}
 				return
 			}
 			b.wantReports(0, "")
