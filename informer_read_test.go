@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +60,54 @@ func TestInformer_List_Conditions(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// Ensures that an object which flips between (a, y) and (x, b) is never read as (a, b), by whichever conditions, and always
+// as one of the two: case 30.
+func TestInformer_List_NeverMixed_Case30(t *testing.T) {
+	src := newSource()
+	states := []*Widget{widget("n/flips", "a", 1, "app", "y"), widget("n/flips", "x", 1, "app", "b")}
+	src.Add(states[0])
+	i := newInformer(t, src, tarn.IndexField("node", "spec.node"), tarn.IndexLabel("app", "app"))
+	defer run(t, i)()
+	if err := i.WaitSynced(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for n := 1; ; n++ {
+			select {
+			case <-read:
+				return
+			default:
+				src.Update(states[n%2])
+				runtime.Gosched()
+			}
+		}
+	})
+	mixed := [][]tarn.Cond{
+		{tarn.Indexed("node", "a"), tarn.Indexed("app", "b")}, {tarn.Indexed("app", "b"), tarn.Indexed("node", "a")},
+		{tarn.Indexed("node", "a"), tarn.HasLabels("app=b")}, {tarn.Indexed("node", "x"), tarn.InNamespace("n"), tarn.HasLabels("app=y")},
+	}
+	seen := map[int]bool{}
+	for range 3000 {
+		for _, conds := range mixed {
+			if names := collect(t, i.List(conds...)); len(names) > 0 {
+				t.Error("read what never was")
+			}
+		}
+		s := i.Snapshot()
+		first := collect(t, s.List(tarn.Indexed("node", "a"), tarn.Indexed("app", "y")))
+		second := collect(t, s.List(tarn.Indexed("node", "x"), tarn.Indexed("app", "b")))
+		if len(first)+len(second) != 1 {
+			t.Errorf("in one state found %d and %d times", len(first), len(second))
+		}
+		seen[len(first)] = true
+	}
+	close(read)
+	writer.Wait()
+	expect(t, "states seen", len(seen), 2)
 }
 
 // Case 29: indexes can be added while the informer runs; what is stored already appears. A name that exists is a
