@@ -109,6 +109,64 @@ func TestInformer_Where_Case34(t *testing.T) {
 	})
 }
 
+// Ensures that an object which does not decode goes through every filter by value, its deletion included, be it missed or
+// not: nobody can say that it does not qualify. Case 34.
+func TestInformer_Where_Undecodable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, layout := range [][]tarn.Option{nil, {tarn.Live()}} {
+			src := newSource()
+			bad := func(name string) []byte {
+				return []byte(`{"metadata":{"namespace":"a","name":"` + name + `"},"spec":{"size":"many"}}`)
+			}
+			src.Add(bad("deleted"))
+			src.Add(bad("missing"))
+			i := newInformer(t, src, layout...)
+			r, _ := subscribe(t, i, tarn.Where(func(*Widget) bool { return false }))
+			stop := run(t, i)
+			expect(t, "initial", r.take(), "added a/deleted error initial, added a/missing error initial")
+			src.Delete("a/deleted")
+			expect(t, "seen", r.take(), "deleted a/deleted error")
+			src.FailNext(tarntest.WatchVerb, errors.New("down"))
+			src.Disconnect(errors.New("cut"))
+			src.Delete("a/missing")
+			src.Expire()
+			time.Sleep(2 * time.Minute) // fake time: it takes none
+			expect(t, "missed", r.take(), "deleted a/missing error unknown")
+			stop()
+		}
+	})
+}
+
+// Ensures that a handler may be told of an object that the store has in a newer state already.
+func TestInformer_Subscribe_BehindStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		src.Add(widget("a/one", "n1", 1))
+		i := newInformer(t, src)
+		leave := make(chan struct{})
+		var told, stored []int
+		_, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(_ context.Context, e tarn.Event[*Widget]) {
+			<-leave
+			event, err := e.New()
+			state, _, _ := i.Get(e.Key)
+			if err != nil {
+				t.Error(err)
+			}
+			told, stored = append(told, event.Spec.Size), append(stored, state.Spec.Size)
+		}))
+		stop := run(t, i)
+		synctest.Wait()
+		src.Update(widget("a/one", "n1", 2))
+		src.Update(widget("a/one", "n1", 3))
+		synctest.Wait()
+		close(leave)
+		synctest.Wait()
+		expect(t, "told", told, []int{1, 2, 3})
+		expect(t, "stored", stored, []int{3, 3, 3})
+		stop()
+	})
+}
+
 // Case 35: a handler that blocks for ever delays nobody else and does not grow without bound; its backlog shows, and once
 // released it gets the newest state of every key.
 func TestInformer_Blocked_Case35(t *testing.T) {
