@@ -87,8 +87,10 @@ func TestInformer_List_NeverMixed_Case30(t *testing.T) {
 		}
 	})
 	mixed := [][]tarn.Cond{
-		{tarn.Indexed("node", "a"), tarn.Indexed("app", "b")}, {tarn.Indexed("app", "b"), tarn.Indexed("node", "a")},
-		{tarn.Indexed("node", "a"), tarn.HasLabels("app=b")}, {tarn.Indexed("node", "x"), tarn.InNamespace("n"), tarn.HasLabels("app=y")},
+		{tarn.Indexed("node", "a"), tarn.Indexed("app", "b")},
+		{tarn.Indexed("app", "b"), tarn.Indexed("node", "a")},
+		{tarn.Indexed("node", "a"), tarn.HasLabels("app=b")},
+		{tarn.Indexed("node", "x"), tarn.InNamespace("n"), tarn.HasLabels("app=y")},
 	}
 	seen := map[int]bool{}
 	for range 3000 {
