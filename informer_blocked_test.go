@@ -62,7 +62,8 @@ func (f *flood) Buffered() bool { return f.sent > 0 && f.sent < f.changes }
 func (f *flood) Close() error   { return nil }
 
 // Ensures the whole of case 35: a handler blocks for ever while 1,000,000 changes on 1,000 keys arrive; the others get
-// theirs, memory stays bounded, the backlog shows, and once released the handler gets the newest state of every key.
+// theirs, memory stays bounded, the backlog shows, and once released the handler gets the newest state of every key, each
+// change from what it saw last.
 func TestInformer_Blocked_Case35_Million(t *testing.T) {
 	const keys, changes, limit = 1000, 1_000_000, 5000
 	const batch = 512 // so many changes may have been published and not yet been looked at
@@ -76,6 +77,9 @@ func TestInformer_Blocked_Case35_Million(t *testing.T) {
 	caughtUp := make(chan struct{})
 	blocked, err := i.Subscribe(tarn.HandlerFunc[*object.Object](func(_ context.Context, e tarn.Event[*object.Object]) {
 		<-release
+		if last := newest[e.Key]; (e.Type == tarn.Added) != (last == "") || e.Type == tarn.Updated && e.Before().Version != last {
+			t.Errorf("%s of %s, which it saw at %q last", e.Type, e.Key, last)
+		}
 		newest[e.Key] = e.Object().Version
 		if e.Object().Version == strconv.Itoa(keys+changes) {
 			close(caughtUp)

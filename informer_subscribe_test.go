@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -175,6 +176,8 @@ func TestInformer_Blocked_Case35(t *testing.T) {
 		src := newSource()
 		i := newInformer(t, src)
 		blocked := &recorder{block: make(chan struct{})}
+		release := sync.OnceFunc(func() { close(blocked.block) })
+		defer release() // or a failure would hang
 		s, _ := i.Subscribe(blocked, tarn.Backlog(1000, 0))
 		var free atomic.Int64
 		_, _ = i.Subscribe(tarn.HandlerFunc[*Widget](func(context.Context, tarn.Event[*Widget]) { free.Add(1) }))
@@ -197,7 +200,7 @@ func TestInformer_Blocked_Case35(t *testing.T) {
 		if c := s.Status().Conflated; c < keys*(rounds-30) {
 			t.Errorf("only %d conflated", c)
 		}
-		close(blocked.block)
+		release()
 		events := strings.Split(blocked.take(), ", ")
 		newest := map[string]string{}
 		for _, e := range events {

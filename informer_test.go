@@ -56,6 +56,7 @@ func TestInformer_HasSynced_Case32(t *testing.T) {
 		}
 		i := newInformer(t, src)
 		r := &recorder{block: make(chan struct{})}
+		defer close(r.block) // or a failure would hang
 		s, _ := i.Subscribe(r)
 		stop := run(t, i)
 		for n := range 5 {
