@@ -3,14 +3,21 @@
 package tarn_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/tarn-dev/tarn"
 	"github.com/tarn-dev/tarn/internal/devcluster"
@@ -164,5 +171,97 @@ func TestCase25_Server_OneBadObject(t *testing.T) {
 				t.Errorf("reported %d times, want once for each of 2 versions: %v", n, u.said())
 			}
 		})
+	}
+}
+
+// define makes a custom resource of example.com whose objects may hold anything, and returns those of the stage's namespace.
+func define(t *testing.T, st *stage, plural, kind string) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(devcluster.Shared(t).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural + ".example.com"},
+		"spec": map[string]any{
+			"group": "example.com", "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+	if _, err := definitions.Create(t.Context(), definition, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := definitions.Delete(context.Background(), definition.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: plural}).Namespace(st.ns)
+}
+
+// Ensures (case 39) that a custom resource whose stored JSON does not fit the Go type is an error with its key, listed or
+// watched, and that every other object syncs.
+func TestCase39_Server_BadObject(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, devcluster.Shared(t), faultproxy.Options{})
+	gizmos := define(t, st, "gizmos", "Gizmo")
+	create := func(name string, size any) {
+		t.Helper()
+		gizmo := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Gizmo", "metadata": map[string]any{"name": name}, "spec": map[string]any{"size": size},
+		}}
+		wait(t, name, 20*time.Second, func() bool { // the definition takes a moment
+			_, err := gizmos.Create(t.Context(), gizmo, metav1.CreateOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+	}
+	create("bad-listed", "many")
+	create("good-listed", int64(1))
+	running := map[string]*tarn.Informer[*Widget]{}
+	for mode, options := range modes {
+		for layout, also := range map[string][]tarn.Option{"raw": nil, "live": {tarn.Live()}} {
+			options := append(slices.Concat(options, also), tarn.Resource("gizmos.example.com"), tarn.Namespace(st.ns))
+			i, err := tarn.For[*Widget](newHub(t, st.proxy.Config()), options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, i)
+			running[mode+"/"+layout] = i
+		}
+	}
+	for _, i := range running {
+		synced(t, i)
+	}
+	create("bad-watched", "more")
+	create("good-watched", int64(2))
+	for name, i := range running {
+		wait(t, name+": all of them", 20*time.Second, func() bool { return i.Len() == 4 })
+		good, bad := map[string]int{}, ""
+		for w, err := range i.All() {
+			if err != nil {
+				bad += err.Error() + "\n"
+				continue
+			}
+			good[w.Name] = w.Spec.Size
+		}
+		expect(t, name+": good", good, map[string]int{"good-listed": 1, "good-watched": 2})
+		var failed []string
+		for _, f := range i.Status().Failed {
+			failed = append(failed, f.Key)
+		}
+		expect(t, name+": failed", failed, []string{st.ns + "/bad-listed", st.ns + "/bad-watched"})
+		for _, key := range failed {
+			if !strings.Contains(bad, key) {
+				t.Errorf("%s: %s is not named in %q", name, key, bad)
+			}
+		}
 	}
 }
