@@ -5,8 +5,11 @@ package tarn_test
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,29 +155,76 @@ func fill(t *testing.T, cluster *devcluster.Cluster, g *workload.Generator) {
 	}
 }
 
+// readings counts the requests for the pods by how they read them.
+type readings struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	of   map[string]int
+}
+
+func (r *readings) RoundTrip(q *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(q.URL.Path, "/pods") {
+		how := "list"
+		switch query := q.URL.Query(); {
+		case query.Has("sendInitialEvents"):
+			how = "stream"
+		case query.Has("watch"):
+			how = "watch"
+		case query.Has("continue"):
+			how = "page"
+		}
+		r.mu.Lock()
+		r.of[how]++
+		r.mu.Unlock()
+	}
+	return r.next.RoundTrip(q)
+}
+
+func (r *readings) WrappedRoundTripper() http.RoundTripper { return r.next }
+
 // Ensures that 5,000 pods and 500 custom objects mirrored by list, by paged list and by streaming list are what a plain
-// GET returns, in both encodings and both layouts.
+// GET returns, in both encodings and both layouts, and that they were read that way.
 func TestInformer_Server_SameAsGet(t *testing.T) {
-	for name, options := range servers {
+	plain := []tarn.Option{tarn.NoStreamingList(), tarn.PageSize(-1)}
+	type way struct {
+		options []tarn.Option
+		want    string // the requests for the pods, but the watch
+	}
+	pages := map[string]way{"paged": {[]tarn.Option{tarn.NoStreamingList(), tarn.PageSize(500)}, "map[list:1 page:9]"}}
+	uncached := devcluster.WithoutWatchCache()
+	for name, server := range map[string]struct {
+		options []devcluster.Option
+		ways    map[string]way
+	}{
+		"newest": {servers["newest"], map[string]way{
+			"list": {plain, "map[list:1]"}, "streaming": {nil, "map[stream:1]"}, "live": {[]tarn.Option{tarn.Live()}, "map[stream:1]"},
+		}},
+		"as-1.34": {servers["as-1.34"], map[string]way{
+			"list": {plain, "map[list:1]"}, "streaming": {nil, "map[list:1 stream:1]"}, "live": {[]tarn.Option{tarn.Live()}, "map[list:1 stream:1]"},
+		}},
+		// A server that has a cache answers the first list from it, and then in one piece.
+		"newest, uncached":  {append(servers["newest"], uncached), pages},
+		"as-1.34, uncached": {append(servers["as-1.34"], uncached), pages},
+	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := devcluster.Start(t, options...)
+			cluster := devcluster.Start(t, server.options...)
 			g := workload.New(workload.Options{Seed: 11, Pods: 5000, CustomObjects: 500})
 			fill(t, cluster, g)
 			pods, objects := plainPods(t, cluster.Config()), plainObjects(t, cluster.Config())
 			if len(pods) != 5000 || len(objects) != 500 {
 				t.Fatalf("the server has %d pods and %d custom objects", len(pods), len(objects))
 			}
-			for how, options := range map[string][]tarn.Option{
-				"list": {tarn.NoStreamingList(), tarn.PageSize(-1)}, "paged": {tarn.NoStreamingList(), tarn.PageSize(500)},
-				"streaming": nil, "live": {tarn.Live()},
-			} {
+			for how, way := range server.ways {
 				t.Run(how, func(t *testing.T) {
-					hub := newHub(t, cluster.Config())
-					p, err := tarn.For[*corev1.Pod](hub, options...)
+					read := &readings{of: map[string]int{}}
+					cfg := cluster.Config()
+					cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { read.next = next; return read })
+					hub := newHub(t, cfg)
+					p, err := tarn.For[*corev1.Pod](hub, way.options...)
 					if err != nil {
 						t.Fatal(err)
 					}
-					o, err := tarn.For[*unstructured.Unstructured](hub, append(options, tarn.GVR(workload.CustomObjects.GVR()))...)
+					o, err := tarn.For[*unstructured.Unstructured](hub, append(slices.Clone(way.options), tarn.GVR(workload.CustomObjects.GVR()))...)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -184,6 +234,10 @@ func TestInformer_Server_SameAsGet(t *testing.T) {
 					synced(t, o)
 					mustEqual(t, p, pods)
 					mustEqual(t, o, objects)
+					read.mu.Lock()
+					defer read.mu.Unlock()
+					delete(read.of, "watch")
+					expect(t, "read by", read.of, way.want)
 				})
 			}
 		})
