@@ -31,8 +31,8 @@ func bubbled(t *testing.T) (stacks []string) {
 	return stacks
 }
 
-// Ensures that no goroutine is left the moment Run has returned, whatever it was doing: neither one that ends by itself
-// later, which the check at the end of all tests would miss, nor a timer's.
+// Ensures that no goroutine is left the moment Run has returned, whatever it was doing: not one that ends by itself later,
+// either, which the check at the end of all tests would miss.
 func TestInformer_Run_LeavesNothing(t *testing.T) {
 	down := func(context.Context, tarntest.Request) error { return errors.New("down") }
 	for name, tc := range map[string]struct {
