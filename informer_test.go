@@ -14,7 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/tarn-dev/tarn"
+	"github.com/tarn-dev/tarn/controller"
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/queue"
+	"github.com/tarn-dev/tarn/reflector"
 	"github.com/tarn-dev/tarn/source"
 	"github.com/tarn-dev/tarn/tarntest"
 )
@@ -295,9 +298,15 @@ func TestWaitSynced_Several(t *testing.T) {
 // Case 33: what other libraries have setters for is an option here, taken when the informer is made. So it holds from the
 // first object on and cannot race with Run: there is no setter.
 func TestCase33_OptionsAreSetBeforeRun(t *testing.T) {
-	for m := range reflect.TypeFor[*tarn.Informer[*Widget]]().Methods() {
-		if strings.HasPrefix(m.Name, "Set") {
-			t.Errorf("%s would race with Run", m.Name)
+	for _, runs := range []reflect.Type{
+		reflect.TypeFor[*tarn.Informer[*Widget]](), reflect.TypeFor[*tarn.Subscription](), reflect.TypeFor[*tarn.Hub](),
+		reflect.TypeFor[*reflector.Reflector](), reflect.TypeFor[*controller.Controller](),
+		reflect.TypeFor[*queue.FIFO[*Widget]](), reflect.TypeFor[*queue.DeltaFIFO[*Widget]](),
+	} {
+		for m := range runs.Methods() {
+			if strings.HasPrefix(m.Name, "Set") {
+				t.Errorf("%s of %s would race with Run", m.Name, runs)
+			}
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
