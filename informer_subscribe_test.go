@@ -39,6 +39,11 @@ func TestInformer_Subscribe_LateAndRemoved(t *testing.T) {
 		}
 		src.Update(widget("a/one", "n1", 4))
 		expect(t, "one is left", r.take(), "updated a/one 3>4")
+		expect(t, "and shows", len(i.Status().Subscriptions), 1)
+		stop()
+		src.Update(widget("a/one", "n1", 5))
+		stop = run(t, i)
+		expect(t, "also in the next run", r.take(), "updated a/one 4>5")
 		stop()
 	})
 }

@@ -119,6 +119,23 @@ func TestReflector_Streaming_SilentBeforeHead(t *testing.T) {
 	})
 }
 
+func TestReflector_Streaming_TriesInARow(t *testing.T) {
+	// The tries of a streaming list count in a row: after one that works there are as many again.
+	src := &script{onStream: func(n int, o metav1.ListOptions) ([]step, error) {
+		switch n {
+		case 2:
+			return steps(initialEnd("10"), later(time.Minute, failure(errExpired)))
+		case 5:
+			return steps(initialEnd("11"), hang())
+		}
+		return steps(end())
+	}}
+	run(t, src, reflector.Options{}, 2*time.Minute, func(b *bench) {
+		b.wantCalls(`stream@"" stream@"" stream@"" stream@10 stream@10 stream@10`)
+		b.wantVersion("11")
+	})
+}
+
 func TestReflector_Streaming_TriesOfEachRun(t *testing.T) {
 	// Another Run gives streaming lists as many tries again.
 	src := &script{onList: lists, onWatch: hanging, onStream: func(int, metav1.ListOptions) ([]step, error) { return steps(end()) }}
