@@ -27,9 +27,20 @@ func TestInformer_Transform_Case25(t *testing.T) {
 		src.Add(widget("a/good", "n1", 1))
 		var broken atomic.Bool
 		broken.Store(true)
+		var tried atomic.Int32
 		var reported []error
+		about := func(key string) (n int) {
+			synctest.Wait()
+			for _, err := range reported {
+				if strings.Contains(err.Error(), key) {
+					n++
+				}
+			}
+			return n
+		}
 		i := newInformer(t, src, tarn.Transform(func(w *Widget) (*Widget, error) {
 			if w.Spec.Size == 13 && broken.Load() {
+				tried.Add(1)
 				return nil, errors.New("thirteen")
 			}
 			w.Spec.Node = "transformed"
@@ -44,12 +55,25 @@ func TestInformer_Transform_Case25(t *testing.T) {
 		expect(t, "lists", len(src.Requests(tarntest.ListVerb)), 0) // one streaming list, no relist
 		expect(t, "transformed", len(collect(t, i.By("node", "transformed"))), 1)
 
+		relist := func() {
+			src.Disconnect(errors.New("cut"))
+			time.Sleep(2 * time.Minute) // fake time: it takes none
+		}
+		before := tried.Load()
+		relist()
+		expect(t, "still failing at a relist", r.take(), "")
+		expect(t, "tried at the relist", tried.Load(), before+1)
+		expect(t, "reported once per version", about("a/bad"), 1)
+		src.Update(widget("a/bad", "n1", 13))
+		expect(t, "still failing at an event", r.take(), "updated a/bad 13>13")
+		expect(t, "tried at the event", tried.Load(), before+2)
+		expect(t, "a new version is reported", about("a/bad"), 2)
+		expect(t, "failed", len(i.Status().Failed), 1)
+
 		broken.Store(false)
-		src.Disconnect(errors.New("cut"))
 		src.Add(widget("a/other", "n1", 2))
-		src.Expire()
-		time.Sleep(2 * time.Minute) // fake time: it takes none
-		expect(t, "tried again at a relist", r.take(), "updated a/bad 13>13, added a/other 2")
+		relist()
+		expect(t, "works at a relist", r.take(), "added a/other 2, updated a/bad 13>13")
 		expect(t, "no failure left", len(i.Status().Failed), 0)
 		expect(t, "transformed", len(collect(t, i.By("node", "transformed"))), 3)
 		stop()
@@ -64,8 +88,10 @@ func TestInformer_Index_Case27(t *testing.T) {
 		src.Add(widget("a/bad", "n1", -1))
 		src.Add(widget("a/worse", "n1", -2))
 		src.Add(widget("a/good", "n1", 1))
+		var calls atomic.Int32
 		var reported []error
 		i := newInformer(t, src, tarn.IndexField("node", "spec.node"), tarn.IndexFunc("size", func(w *Widget) ([]string, error) {
+			calls.Add(1)
 			switch w.Spec.Size {
 			case -1:
 				return nil, errors.New("negative")
@@ -83,6 +109,21 @@ func TestInformer_Index_Case27(t *testing.T) {
 		if _, ok, err := i.Get("a/bad"); !ok || err != nil {
 			t.Errorf("a marked object can be read: %v %v", ok, err)
 		}
+		src.Disconnect(errors.New("cut"))
+		time.Sleep(2 * time.Minute) // fake time: it takes none
+		failures := func() (n int) {
+			for _, err := range reported {
+				if ie := (*store.IndexError)(nil); errors.As(err, &ie) {
+					n++
+				}
+			}
+			return n
+		}
+		expect(t, "calls", calls.Load(), 5) // three objects, and the two that failed again
+		expect(t, "after a relist, reported once per version", failures(), 2)
+		src.Update(widget("a/bad", "n1", -1))
+		synctest.Wait()
+		expect(t, "a new version is reported", failures(), 3)
 		for _, err := range i.By("nodes", "n1") {
 			if !errors.Is(err, store.ErrUnknownIndex) {
 				t.Errorf("unknown index: %v", err)
