@@ -1,6 +1,7 @@
 package tarn_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,30 @@ import (
 
 // Ensures that the tests which docs/semantics.md names exist, so that a promise cannot lose its test unnoticed.
 func TestDocs_Semantics(t *testing.T) {
+	if n := namedTests(t, "docs/semantics.md"); n < 150 {
+		t.Errorf("only %d tests are named", n)
+	}
+}
+
+// Ensures the same of docs/cases.md, and that each case but the two without has a test.
+func TestDocs_Cases(t *testing.T) {
+	if n := namedTests(t, "docs/cases.md"); n < 60 {
+		t.Errorf("only %d tests are named", n)
+	}
+	text, err := os.ReadFile("docs/cases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 39; n++ {
+		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %d \\|.*`Test", n))
+		if n != 37 && n != 38 && !row.Match(text) {
+			t.Errorf("case %d has no row with a test", n)
+		}
+	}
+}
+
+// namedTests reports the tests that file names and that do not exist, and returns how many it names.
+func namedTests(t *testing.T, file string) int {
 	defined := map[string]bool{}
 	definition := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -31,19 +56,17 @@ func TestDocs_Semantics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("docs/semantics.md")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllSubmatch(text, -1)
 	for _, m := range named {
 		if !defined[string(m[1])] {
-			t.Errorf("docs/semantics.md names %s, which does not exist", m[1])
+			t.Errorf("%s names %s, which does not exist", file, m[1])
 		}
 	}
-	if len(named) < 150 {
-		t.Errorf("only %d tests are named", len(named))
-	}
+	return len(named)
 }
 
 // Ensures that the README's first program is the package's example, which compiles.
