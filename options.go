@@ -68,7 +68,8 @@ type indexOption struct {
 	fn                *function
 }
 
-// Name names the informer in logs, metrics and errors. The default describes what it reads: pods in "prod".
+// Name names the informer in logs, metrics and errors. The default describes what it reads: pods in "prod". A name that the
+// hub gave out before gets a number behind it: pods #2.
 func Name(name string) Option { return func(c *config) { c.name = name } }
 
 // Resource names the collection as a person types it: po, pods, deploy.apps, deployments.v1.apps. It is needed where the

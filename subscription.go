@@ -79,8 +79,8 @@ func WhereLabels(selector string) SubscribeOption {
 }
 
 // Resync hands every stored object to the handler again, as a Sync event, each period, and those that a relist finds
-// unchanged. Periods under a second count as one. The smallest asked for before the informer first runs is the grid that
-// later ones are rounded up to.
+// unchanged. Periods under a second count as one; zero and less mean never. The smallest asked for before the informer
+// first runs is the grid that later ones are rounded up to.
 func Resync(period time.Duration) SubscribeOption {
 	return func(c *subscribeConfig) { c.core.Resync = period }
 }
