@@ -319,6 +319,7 @@ func TestHub_Namespaces(t *testing.T) {
 	s.add("c", "three", "n1", "web")
 	s.forbid("b")
 	i := podsOf(t, podHub(t, s), tarn.Namespace("b", "a"), tarn.Backoff(func() time.Duration { return 10 * time.Millisecond }))
+	expect(t, "name", i.Name(), `pods in "a" and 1 more`)
 	events := podNames(t, i)
 	defer run(t, i)()
 	expect(t, "one namespace", <-events, "added a/one")

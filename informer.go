@@ -111,7 +111,8 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 }
 
 // New returns an informer of any source. The options that say what to read (Resource, Namespace, Labels, Fields) do not
-// apply: the source does. codec makes T; the source's objects may carry it, or one that makes the same.
+// apply: the source does. codec makes T; the source's objects may carry it, or one that makes the same. Errors are
+// mistakes in the options, and a source that is nil.
 func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option) (*Informer[T], error) {
 	var c config
 	for _, o := range options {
@@ -124,6 +125,9 @@ func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option)
 	if c.named || len(c.namespaces) > 0 || c.labels != "" || c.fields != "" {
 		return nil, fmt.Errorf("informer of %s: Resource, Namespace, Labels and Fields are for informers of a hub; here the source says what is read", t)
 	}
+	if src == nil {
+		return nil, fmt.Errorf("informer of %s: no source", t)
+	}
 	sources := []source.ListerWatcher{withCodec{src, codec}}
 	if c.name == "" {
 		c.name = cmp.Or(describe(sources, []string{""}), "informer of "+t.String())
@@ -134,6 +138,7 @@ func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option)
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", t, err)
 	}
+	inf.group = schema.GroupResource{Resource: c.name} // the nearest to a resource that any source has
 	return inf, nil
 }
 
@@ -207,7 +212,7 @@ func describe(sources []source.ListerWatcher, namespaces []string) string {
 	if len(sources) == 1 {
 		return source.Describe(sources[0])
 	}
-	return fmt.Sprintf("%s and %d more namespaces", source.Describe(sources[0]), len(namespaces)-1)
+	return fmt.Sprintf("%s and %d more", source.Describe(sources[0]), len(namespaces)-1)
 }
 
 // newMirror returns a mirror with a scope for each source.

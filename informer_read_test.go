@@ -240,7 +240,7 @@ func TestLister(t *testing.T) {
 		if w, err := i.Lister().Get("cluster"); err != nil || w.Spec.Size != 5 {
 			t.Errorf("Get of a cluster-scoped object: %v %v", w, err)
 		}
-		if _, err := i.Lister().Namespace("b").Get("two"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), `"two"`) {
+		if _, err := i.Lister().Namespace("b").Get("two"); !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), i.Name()+` "two"`) {
 			t.Errorf("Get of what is not there: %v", err)
 		}
 		stop()

@@ -216,6 +216,9 @@ func TestNew_Errors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	if _, err := tarn.New[*Widget](nil, codec); err == nil || !strings.Contains(err.Error(), "no source") {
+		t.Errorf("no source: %v", err)
+	}
 	i := newInformer(t, newSource())
 	if _, err := i.Subscribe(nil); err == nil {
 		t.Error("no handler is an error")
