@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/tarn-dev/tarn"
 	"github.com/tarn-dev/tarn/object"
@@ -115,6 +116,51 @@ func ExampleInformer_Subscribe() {
 	// added demo/peel initial=true
 	// added demo/boil initial=false
 	// deleted demo/peel initial=false
+}
+
+// A controller: handlers put keys into a workqueue, and who takes one out reads the newest state. As an update knows the
+// state before it, both the old and the new owner of a task are seen to.
+func Example_workqueue() {
+	tasks, src, stop := start(tarn.IndexField("worker", "worker"))
+	defer stop()
+
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	defer queue.ShutDown()
+	enqueue := func(t *task, err error) {
+		if err == nil {
+			queue.Add(t.Worker)
+		}
+	}
+	sub, err := tasks.Subscribe(tarn.HandlerFunc[*task](func(_ context.Context, e tarn.Event[*task]) {
+		enqueue(e.Old()) // tarn.ErrNoValue for Added
+		enqueue(e.New())
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	reconcile := func() {
+		worker, _ := queue.Get()
+		defer queue.Done(worker)
+		n := 0
+		for range tasks.By("worker", worker) {
+			n++
+		}
+		fmt.Println(worker, n)
+		queue.Forget(worker)
+	}
+	if err := sub.WaitSynced(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	reconcile()
+	reconcile()
+	src.Update(newTask("slice", "bob"))
+	reconcile()
+	reconcile()
+	// Output:
+	// ann 2
+	// bob 1
+	// ann 1
+	// bob 2
 }
 
 // Several conditions, and several reads, are answered from one state. Objects come in encoded form: nothing is decoded.
