@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -183,13 +184,20 @@ func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []
 		req.MetadataOnly = true
 		return req, nil, needsResource("the type does not say what to read")
 	case t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct:
-		if req.Codec == nil {
+		switch {
+		case req.Codec != nil:
+		case t.Kind() == reflect.Struct:
 			return req, nil, fmt.Errorf("not a pointer to a struct: use *%s, or give tarn.Codec", t)
+		default:
+			return req, nil, errors.New("not a pointer to a struct, and no tarn.Codec that makes it")
 		}
 		return req, nil, needsResource("the type does not say what to read")
 	}
 	example := reflect.New(t.Elem()).Interface()
 	if o, ok := example.(runtime.Object); ok {
+		if meta.IsListType(o) {
+			return req, nil, errors.New("a list: an informer is of the type of its items")
+		}
 		if kinds, _, err := hub.scheme.ObjectKinds(o); err == nil {
 			expected = kinds
 			if !c.named {

@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/tarn-dev/tarn"
 	"github.com/tarn-dev/tarn/controller"
@@ -189,6 +192,26 @@ func TestNewHub_Nil(t *testing.T) {
 	if _, err := tarn.For[*Widget](nil); err == nil || !strings.Contains(err.Error(), "no hub") {
 		t.Errorf("For: %v", err)
 	}
+}
+
+// Ensures that a type that no informer can be of is refused, with what to use instead.
+func TestFor_WrongType(t *testing.T) {
+	hub, err := tarn.NewHub(&rest.Config{Host: "https://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	_, err = tarn.For[corev1.Pod](hub)
+	refused("a struct", err, "use *v1.Pod")
+	_, err = tarn.For[*corev1.PodList](hub)
+	refused("a list", err, "of the type of its items")
+	_, err = tarn.For[metav1.Object](hub)
+	refused("an interface", err, "no tarn.Codec that makes it")
 }
 
 // Mistakes in the options are errors that say what is wrong, before anything runs.
