@@ -41,6 +41,9 @@ func (s *sink) Delete(obj *object.Object) error {
 // final is the final state as whoever hears of the deletion sees it. Nobody hears of an object that was left out, so
 // nothing is done to it, and nothing can fail.
 func (s *sink) final(obj *object.Object) *object.Object {
+	if s.m.options.Transform == nil {
+		return obj
+	}
 	_, held := s.m.Snapshot().Get(obj.Key)
 	held = held || slices.ContainsFunc(s.pending, func(a arrival) bool { return a.prepared != nil && a.prepared.Key() == obj.Key })
 	if !held {
