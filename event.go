@@ -56,21 +56,28 @@ type Event[T any] struct {
 
 func newEvent[T any](c mirror.Change, failed func(*object.Object, error)) Event[T] {
 	return Event[T]{
-		Type: EventType(c.Kind), Key: c.Object().Key, Initial: c.Initial,
-		FinalStateUnknown: c.Kind == mirror.Deleted && c.New == nil,
+		Type: EventType(c.Kind), Key: c.Key, Initial: c.Initial,
+		FinalStateUnknown: c.Kind == mirror.Deleted && c.New.IsZero(),
 		change:            c, failed: failed,
 	}
 }
 
-// Before returns the object as it was stored, shared and read-only; nil for Added.
-func (e Event[T]) Before() *object.Object { return e.change.Old }
+// Before returns the object as it was stored, encoded and read-only; nil for Added. Depending on the layout it is made
+// anew by each call, without decoding its value.
+func (e Event[T]) Before() *object.Object { return e.change.Old.Object() }
 
-// After returns the object as it is now, shared and read-only; for Deleted its final state, or nil where that is not
+// After returns the object as it is now, as [Event.Before] does; for Deleted its final state, or nil where that is not
 // known.
-func (e Event[T]) After() *object.Object { return e.change.New }
+func (e Event[T]) After() *object.Object { return e.change.New.Object() }
 
-// Object returns the newest known state, shared and read-only: metadata and encoded bytes. It is never nil.
-func (e Event[T]) Object() *object.Object { return e.change.Object() }
+// Object returns the newest known state, metadata and encoded bytes, as [Event.Before] does. It is never nil.
+func (e Event[T]) Object() *object.Object { return e.change.Newest().Object() }
+
+// Labels returns the labels of the newest known state, read-only.
+func (e Event[T]) Labels() object.Labels { return e.change.Newest().Labels() }
+
+// Version returns the version of the newest known state.
+func (e Event[T]) Version() string { return e.change.Newest().Version() }
 
 // New returns the newest known value, decoded for the caller, who owns it. For Deleted it is the final state, or the last
 // stored one where that is not known.
@@ -78,11 +85,11 @@ func (e Event[T]) New() (T, error) { return e.read(e.Object()) }
 
 // Old returns the value before the change, decoded for the caller, who owns it; [ErrNoValue] for Added.
 func (e Event[T]) Old() (T, error) {
-	if e.change.Old == nil {
+	if e.change.Old.IsZero() {
 		var zero T
 		return zero, fmt.Errorf("%s %s: %w", e.Type, e.Key, ErrNoValue)
 	}
-	return e.read(e.change.Old)
+	return e.read(e.Before())
 }
 
 func (e Event[T]) read(obj *object.Object) (T, error) {

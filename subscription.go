@@ -14,6 +14,7 @@ import (
 
 	"github.com/tarn-dev/tarn/internal/mirror"
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // Subscription is one handler's place in an informer's changes. Its methods may be called concurrently.
@@ -48,7 +49,7 @@ type subscribeConfig struct {
 // filter decides which objects a subscription is about.
 type filter struct {
 	takes reflect.Type // nil: any
-	pass  func(*object.Object) (bool, error)
+	pass  func(store.Ref) (bool, error)
 }
 
 // Where limits a subscription to the objects for which f returns true. One that begins to qualify is seen as added, one
@@ -59,8 +60,8 @@ func Where[T any](f func(T) bool) SubscribeOption {
 	if f == nil {
 		return func(*subscribeConfig) {}
 	}
-	pass := func(o *object.Object) (bool, error) {
-		v, err := view[T](o)
+	pass := func(r store.Ref) (bool, error) {
+		v, err := view[T](r.Object())
 		return err == nil && f(v), err
 	}
 	return func(c *subscribeConfig) { c.filters = append(c.filters, filter{reflect.TypeFor[T](), pass}) }
@@ -74,7 +75,7 @@ func WhereLabels(selector string) SubscribeOption {
 			c.err = fmt.Errorf("label selector %q: %w", selector, err)
 			return
 		}
-		c.filters = append(c.filters, filter{nil, func(o *object.Object) (bool, error) { return sel.Matches(o.Labels), nil }})
+		c.filters = append(c.filters, filter{nil, func(r store.Ref) (bool, error) { return sel.Matches(r.Labels()), nil }})
 	}
 }
 
@@ -177,25 +178,25 @@ func (i *Informer[T]) filtered(filters []filter, c mirror.Change) (mirror.Change
 	}
 	switch c.Kind {
 	case mirror.Deleted: // what the handler saw decides, not the final state, which it never did
-		return c, c.Old == nil || i.pass(filters, c.Old)
+		return c, c.Old.IsZero() || i.pass(filters, c.Old)
 	case mirror.Updated:
 		before, after := i.pass(filters, c.Old), i.pass(filters, c.New)
 		if before && !after {
 			c.Kind = mirror.Deleted
 		}
 		if !before && after {
-			c.Kind, c.Old = mirror.Added, nil
+			c.Kind, c.Old = mirror.Added, store.Ref{}
 		}
 		return c, before || after
 	}
 	return c, i.pass(filters, c.New)
 }
 
-func (i *Informer[T]) pass(filters []filter, o *object.Object) bool {
+func (i *Informer[T]) pass(filters []filter, r store.Ref) bool {
 	for _, f := range filters {
-		ok, err := mirror.Call(func() (bool, error) { return f.pass(o) })
+		ok, err := mirror.Call(func() (bool, error) { return f.pass(r) })
 		if err != nil {
-			i.filterFailed(o, err)
+			i.filterFailed(r.Object(), err)
 			continue
 		}
 		if !ok {

@@ -6,8 +6,10 @@
 package object
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -87,6 +89,27 @@ func (m *Meta) Controller() *Owner {
 	return nil
 }
 
+// Equal reports whether m and n say the same.
+func (m *Meta) Equal(n *Meta) bool {
+	return m.Key == n.Key && m.UID == n.UID && m.Version == n.Version && m.Generation == n.Generation &&
+		m.Created == n.Created && m.Deleting == n.Deleting && slices.Equal(m.Labels, n.Labels) && slices.Equal(m.Owners, n.Owners)
+}
+
+// Clone returns a copy that shares nothing with m.
+func (m *Meta) Clone() Meta {
+	c := *m
+	c.Key, c.UID, c.Version = strings.Clone(m.Key), strings.Clone(m.UID), strings.Clone(m.Version)
+	c.Labels = slices.Clone(m.Labels)
+	for i, l := range c.Labels {
+		c.Labels[i] = Label{strings.Clone(l.Key), strings.Clone(l.Value)}
+	}
+	c.Owners = slices.Clone(m.Owners)
+	for i, o := range c.Owners {
+		c.Owners[i] = Owner{strings.Clone(o.APIVersion), strings.Clone(o.Kind), strings.Clone(o.Name), strings.Clone(o.UID), o.Controller}
+	}
+	return c
+}
+
 // Namespace returns the namespace part of the key; empty for a cluster-scoped object.
 func (m *Meta) Namespace() string { ns, _ := SplitKey(m.Key); return ns }
 
@@ -121,9 +144,26 @@ type Object struct {
 	Value any
 	// WireSize is the length of the encoded form as it arrived, in bytes; [Object.Live] keeps it when the bytes go.
 	WireSize int
+	// Derived says that Meta is exactly what package wire reads from Raw, so that a store need not keep both.
+	Derived bool
+	// Release, where it is not nil, gives the memory of the object, of Raw and of Meta back to the source, which makes other
+	// objects of it. Only who knows that nobody kept any of them may call it, once; nobody has to. See [Object.Keep].
+	Release func()
 	// Err says what is wrong with this version of the object (it does not decode, a transform or an index function failed);
 	// nil for a good one. Such an object is kept and marked, never dropped.
 	Err error
+}
+
+// Keep returns the object as one that stays good when it is released: itself, or a copy that shares no memory with it.
+func (o *Object) Keep() *Object {
+	if o == nil || o.Release == nil {
+		return o
+	}
+	kept := *o
+	kept.Release = nil
+	kept.Raw = bytes.Clone(o.Raw)
+	kept.Meta = o.Meta.Clone()
+	return &kept
 }
 
 // Decode returns a private value: the caller may keep and change it. It is decoded from Raw, or copied from Value.

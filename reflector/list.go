@@ -109,6 +109,7 @@ func (r *Reflector) list(ctx context.Context, version string) (err error) {
 		case err == nil:
 			items++
 			r.stageFailed("list", "", obj, stage.Add(obj))
+			r.release(obj)
 		case err == io.EOF:
 			if version == "0" && list.Paged() {
 				r.paged = true

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/source"
 )
 
@@ -25,12 +26,13 @@ const flushLimit = 1024
 
 // Reflector keeps a sink in step with a source; see the package comment.
 type Reflector struct {
-	lw      source.ListerWatcher
-	sink    Sink
-	options Options
-	name    string
-	what    string // what lw reads, for messages
-	log     *slog.Logger
+	lw       source.ListerWatcher
+	sink     Sink
+	releases bool // the sink keeps none of the objects
+	options  Options
+	name     string
+	what     string // what lw reads, for messages
+	log      *slog.Logger
 
 	running atomic.Bool
 
@@ -58,7 +60,17 @@ func New(lw source.ListerWatcher, sink Sink, options Options) *Reflector {
 		r.name = callerName()
 	}
 	r.log = r.options.Logger.With("reflector", r.name)
+	if b, ok := sink.(Borrower); ok {
+		r.releases = b.Borrows()
+	}
 	return r
+}
+
+// release gives an object back to the source, if the sink has not kept it.
+func (r *Reflector) release(obj *object.Object) {
+	if r.releases && obj.Release != nil {
+		obj.Release()
+	}
 }
 
 // Name returns the reflector's name.

@@ -22,6 +22,13 @@ type Bookmarker interface {
 	Bookmark(version string) error
 }
 
+// Borrower is an optional interface of a [Sink] that may keep nothing of the objects it is given, neither they nor their
+// stages. If it says so when the reflector is made, each object is released when the call that brought it has returned,
+// and a list or a watch needs the memory of a few objects only.
+type Borrower interface {
+	Borrows() bool
+}
+
 // Flusher is an optional interface of a [Sink] that collects changes and publishes them together. Flush is called
 // before the reflector blocks for more, and before it calls anything else than Add, Update, Delete and Bookmark.
 type Flusher interface {

@@ -55,8 +55,10 @@ func (r *Reflector) streamingList(ctx context.Context) (s *stream, err error) {
 		case source.Added, source.Modified:
 			items++
 			r.stageFailed("streaming list", ev.Type.String(), ev.Object, stage.Add(ev.Object))
+			r.release(ev.Object)
 		case source.Deleted:
 			r.stageFailed("streaming list", ev.Type.String(), ev.Object, stage.Delete(ev.Object))
+			r.release(ev.Object)
 		case source.Bookmark:
 			if !ev.InitialEventsEnd {
 				continue

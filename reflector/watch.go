@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,7 +109,7 @@ func (r *Reflector) apply(s *stream, ev source.Event) error {
 		r.internalSince = time.Time{}
 		r.healthy()
 	}
-	version := ev.Object.Version
+	version := strings.Clone(ev.Object.Version) // which outlives the object
 	if ev.Type != source.Added {
 		s.settled = true
 	}
@@ -131,6 +132,7 @@ func (r *Reflector) apply(s *stream, ev source.Event) error {
 	}
 	r.unflushed++
 	r.stageFailed("watch", ev.Type.String(), ev.Object, err)
+	r.release(ev.Object)
 	if version != "" && s.settled && !r.isBehind(version) {
 		r.setVersion(version)
 	}

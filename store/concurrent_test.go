@@ -217,7 +217,7 @@ func TestStore_AllAtOnce(t *testing.T) {
 						for o := range s.Snapshot().Namespace(fmt.Sprint("n", w)) {
 							_ = g.Add(o)
 						}
-						_ = g.Add(p.Object())
+						_ = g.Add(p.Ref().Object())
 						if err := g.Commit("1", false); err != nil {
 							t.Error(err)
 						}

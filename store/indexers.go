@@ -85,12 +85,12 @@ func (s *Store) backfill(r *root, start int) error {
 		chunk = chunk[:0]
 	}
 	for _, e := range r.entries.All() {
-		p := &Prepared{key: e.key, obj: s.layout.get(e.handle), indexed: start}
-		if p.err = evaluate(p, r.indexes); p.err != nil {
+		p := &Prepared{key: e.key, handle: e.handle, l: s.layout, indexed: start}
+		if p.err = evaluate(p, s.layout.get(e.handle), r.indexes); p.err != nil {
 			if s.opts.OnError == nil {
 				return p.err
 			}
-			s.opts.OnError(p.obj, p.err)
+			s.opts.OnError(p.handle.obj, p.err)
 		}
 		if chunk = append(chunk, item{e, p}); len(chunk) == addChunk {
 			flush()
@@ -112,7 +112,8 @@ func (tx *Txn) extend(e *entry, p *Prepared) {
 		next.values = append(next.values, tx.post(cur.key, v))
 	}
 	if p.err != nil {
-		next.handle, next.failed = tx.l.put(p.obj), true
+		tx.l.drop(cur.handle) // the edit is always published, and what is marked is not counted
+		next.handle, next.failed = p.handle, true
 	}
 	tx.entries.Set(cur.key, &next)
 }

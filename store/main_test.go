@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // layouts are what every test of behaviour runs against.
-var layouts = []store.Layout{store.Raw, store.Live}
+var layouts = []store.Layout{store.Lean, store.Raw, store.Live}
 
 // eachLayout runs a test once per layout.
 func eachLayout(t *testing.T, test func(t *testing.T, layout store.Layout)) {
@@ -60,16 +60,27 @@ func obj(key, version string, values ...string) *object.Object {
 
 func encoded(key, version string, v thing) *object.Object {
 	enc, raw, _ := codec{}.Encode(v)
-	return &object.Object{
+	o := &object.Object{
 		Meta:     object.Meta{Key: key, UID: "uid-" + key, Version: version},
-		Encoding: enc, Raw: raw, Codec: codec{},
+		Encoding: enc, Codec: codec{},
 	}
+	o.Raw = append(metadataOf(o), raw[1:]...)
+	if len(raw) == 2 {
+		o.Raw = append(metadataOf(o)[:len(o.Raw)-2], '}') // no comma before nothing
+	}
+	return o
+}
+
+// metadataOf returns the beginning of an encoded object, up to where its other fields follow.
+func metadataOf(o *object.Object) []byte {
+	meta, _ := json.Marshal(map[string]string{"namespace": o.Namespace(), "name": o.Name(), "uid": o.UID, "resourceVersion": o.Version})
+	return fmt.Appendf(nil, `{"metadata":%s,`, meta)
 }
 
 // bad makes an object that does not decode.
 func bad(key, version string) *object.Object {
 	o := obj(key, version)
-	o.Raw = []byte(`{"values":1}`)
+	o.Raw = append(metadataOf(o), `"values":1}`...)
 	return o
 }
 

@@ -175,7 +175,7 @@ func TestRef_KeepsOneObject(t *testing.T) {
 	if first.Value() != nil {
 		t.Error("a change of one object keeps another alive")
 	}
-	if change.Old.Meta().Version != "0" || change.New.Meta().Version != "1" {
+	if change.Old.Version() != "0" || change.New.Version() != "1" {
 		t.Errorf("the change is %+v", change)
 	}
 	runtime.KeepAlive(p)

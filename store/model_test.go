@@ -107,7 +107,7 @@ func runModel(t *testing.T, layout store.Layout, rnd *rand.Rand) {
 				for _, p := range batch {
 					if scope := store.Scope(rnd.IntN(3)); rnd.IntN(3) > 0 {
 						tx.Put(p, scope)
-						m[p.Key()] = modelled{p.Object(), scope}
+						m[p.Key()] = modelled{p.Ref().Object(), scope}
 					} else {
 						tx.Delete(p.Key())
 						delete(m, p.Key())

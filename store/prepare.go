@@ -12,7 +12,8 @@ import (
 // Put in one Write.
 type Prepared struct {
 	key     string
-	obj     *object.Object
+	handle  handle
+	l       layout
 	values  []value // sorted
 	indexed int     // for how many of the store's indexes values are there
 	err     error
@@ -22,8 +23,8 @@ type Prepared struct {
 // Key returns the key that the object will be stored under.
 func (p *Prepared) Key() string { return p.key }
 
-// Object returns the object as it will be stored.
-func (p *Prepared) Object() *object.Object { return p.obj }
+// Ref returns a reference to the object as it will be stored.
+func (p *Prepared) Ref() Ref { return Ref{p.l, p.handle} }
 
 // Err returns what went wrong in a tolerant store ([Options.OnError] has been told): nil for a good object.
 func (p *Prepared) Err() error { return p.err }
@@ -35,53 +36,64 @@ func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{key: key}
-	p.obj, p.err = s.layout.prepare(obj)
+	p := &Prepared{key: key, l: s.layout}
+	if obj.Release != nil {
+		p.key = strings.Clone(key)
+	}
+	p.handle, p.err = s.layout.prepare(obj)
+	if marked := p.handle.obj; marked != nil {
+		obj = marked
+	}
 	r := s.root.Load()
-	p.err = errors.Join(p.err, evaluate(p, r.indexes))
+	p.err = errors.Join(p.err, evaluate(p, obj, r.indexes))
 	switch {
 	case p.err == nil:
 	case s.opts.OnError == nil:
 		return nil, p.err
 	case !s.known(r, p):
-		s.opts.OnError(p.obj, p.err)
+		s.opts.OnError(p.handle.obj, p.err)
 	}
 	return p, nil
+}
+
+// Hold returns a reference to an object that is not stored, kept as the layout keeps objects.
+func (s *Store) Hold(obj *object.Object) Ref {
+	h, _ := s.layout.prepare(obj) // what fails is kept, and marked
+	return Ref{s.layout, h}
 }
 
 // known reports whether this very version was stored with an error before.
 func (s *Store) known(r *root, p *Prepared) bool {
 	e, ok := r.entries.Get(p.key)
-	if !ok || !e.failed || p.obj.Version == "" {
-		return false
-	}
-	meta := s.layout.meta(e.handle)
-	return meta.Version == p.obj.Version && meta.UID == p.obj.UID
+	return ok && e.failed && s.layout.identity(e.handle).sameAs(p.handle.obj)
 }
 
 // refresh evaluates the indexes that were added since p was prepared.
 func (s *Store) refresh(p *Prepared, indexes []index) error {
-	err := evaluate(p, indexes)
+	if p.indexed == len(indexes) {
+		return nil
+	}
+	err := evaluate(p, p.l.get(p.handle), indexes)
 	switch {
 	case err == nil:
 	case s.opts.OnError == nil:
 		return err
 	default:
 		p.err = errors.Join(p.err, err)
-		s.opts.OnError(p.obj, err)
+		s.opts.OnError(p.handle.obj, err)
 	}
 	return nil
 }
 
-// evaluate calls those of the index functions that p has no values of yet. If some fail, it marks p's object with the
-// error that it returns.
-func evaluate(p *Prepared, indexes []index) error {
+// evaluate calls those of the index functions that p has no values of yet on obj, which is p's object. If some fail, p's
+// object is one that is marked with the error that it returns.
+func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 	var failed []error
 	for i := p.indexed; i < len(indexes); i++ {
 		if indexes[i].state == dropped {
 			continue
 		}
-		values, err := valuesOf(p.obj, p.key, i, indexes[i])
+		values, err := valuesOf(obj, p.key, i, indexes[i])
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -91,7 +103,7 @@ func evaluate(p *Prepared, indexes []index) error {
 	p.indexed = len(indexes)
 	err := errors.Join(failed...)
 	if err != nil {
-		p.obj = mark(p.obj, err)
+		p.handle = handle{obj: mark(obj.Keep(), err)}
 	}
 	return err
 }
@@ -104,6 +116,9 @@ func valuesOf(obj *object.Object, key string, i int, ix index) ([]value, error) 
 	}
 	values := make([]value, len(texts))
 	for n, text := range texts {
+		if obj.Release != nil {
+			text = strings.Clone(text)
+		}
 		values[n] = value{i, text}
 	}
 	slices.SortFunc(values, value.compare)

@@ -135,7 +135,7 @@ func (q *query) emit(key string, yield func(*object.Object) bool) bool {
 
 func (q *query) matches(e *entry) bool {
 	for _, sel := range q.selectors {
-		if !sel.Matches(&q.s.l.meta(e.handle).Labels) { // a pointer, because a slice in an interface is an allocation
+		if !sel.Matches(q.s.l.labels(e.handle)) { // a pointer, because a slice in an interface is an allocation
 			return false
 		}
 	}

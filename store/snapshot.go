@@ -86,6 +86,20 @@ func (s Snapshot) Refs() iter.Seq2[string, Ref] {
 	}
 }
 
+// RefsIn is [Snapshot.Refs] for the keys that begin with "namespace/". The empty namespace stands for all.
+func (s Snapshot) RefsIn(namespace string) iter.Seq2[string, Ref] {
+	if namespace == "" {
+		return s.Refs()
+	}
+	return func(yield func(string, Ref) bool) {
+		for key, e := range s.r.under(namespace + "/") {
+			if !yield(key, Ref{s.l, e.handle}) {
+				return
+			}
+		}
+	}
+}
+
 // Namespace iterates over the objects whose key begins with "namespace/". The empty namespace stands for all objects.
 func (s Snapshot) Namespace(namespace string) iter.Seq[*object.Object] {
 	objs, _ := s.Where(InNamespace(namespace)) // only an index can be unknown

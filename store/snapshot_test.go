@@ -41,11 +41,11 @@ func TestSnapshot_Get_Frozen(t *testing.T) {
 		}
 		refs := ""
 		for key, ref := range snap.Refs() {
-			refs += key + "=" + ref.Meta().Version + "=" + show(ref.Object()) + " "
+			refs += key + "=" + ref.Version() + "=" + show(ref.Object()) + " "
 		}
 		want(t, "Refs", refs, "a/x=1=a/x@1[p] b/y=2=b/y@2[p,q] ")
 		want(t, "Ref", show(snap.Ref("b/y").Object()), "b/y@2[p,q]")
-		if none := snap.Ref("nope"); !none.IsZero() || none.Object() != nil || none.Meta() != nil {
+		if none := snap.Ref("nope"); !none.IsZero() || none.Object() != nil || none.Version() != "" {
 			t.Error("a reference to nothing refers to something")
 		}
 		if seq := s.Snapshot().Seq(); seq != snap.Seq()+3 {

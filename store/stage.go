@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tarn-dev/tarn/object"
 )
@@ -42,7 +43,7 @@ func (g *Stage) Add(obj *object.Object) error {
 	if ok && g.unchanged(stored, obj) {
 		g.seen.set(stored.slot)
 		if g.suspect {
-			g.same[key] = obj
+			g.same[strings.Clone(key)] = obj.Keep()
 		}
 		return nil
 	}
@@ -53,7 +54,7 @@ func (g *Stage) Add(obj *object.Object) error {
 		}
 		return err
 	}
-	g.at[key] = len(g.changed)
+	g.at[p.key] = len(g.changed)
 	g.changed = append(g.changed, p)
 	return nil
 }
@@ -89,8 +90,7 @@ func (g *Stage) unchanged(stored *entry, obj *object.Object) bool {
 	if stored.failed || obj.Err != nil || obj.Version == "" {
 		return false
 	}
-	meta := g.s.layout.meta(stored.handle)
-	return meta.Version == obj.Version && meta.UID == obj.UID
+	return g.s.layout.identity(stored.handle).sameAs(obj)
 }
 
 // Abort ends the stage. It leaves no trace.

@@ -59,7 +59,7 @@ func TestStage_Commit_OnlyDifference(t *testing.T) {
 			"-gone@3[p] +new@9[q] other uid@4[p]>other uid@4[r] changed@2[p]>changed@8[q] unversioned@[p]>unversioned@[p]")
 		want(t, "All", showSeq(s.Snapshot().All()), "changed@8[q] new@9[q] other scope@5[p] other uid@4[r] same@1[p] unversioned@[p]")
 		wantBy(t, s, "v", "q", "changed@8[q] new@9[q]")
-		if got, _ := s.GetByKey("same"); got != kept {
+		if got, _ := s.GetByKey("same"); layout != store.Lean && got != kept { // lean makes it anew each time
 			t.Error("what did not change was replaced")
 		}
 		want(t, "version", s.Snapshot().Scope(0).Version, "10")

@@ -37,7 +37,7 @@ func TestStore_Add_ThenRead(t *testing.T) {
 // Ensures that Raw gives back the very object, and Live one that is decoded and has no bytes.
 func TestStore_Add_Layout(t *testing.T) {
 	o := obj("a", "1", "p")
-	raw := store.New(store.Options{})
+	raw := store.New(store.Options{Layout: store.Raw})
 	must(t, raw.Add(o))
 	if got, _ := raw.GetByKey("a"); got != o {
 		t.Fatalf("Raw returned another object: %v", got)
@@ -252,7 +252,7 @@ func TestStore_ByIndex_Unknown(t *testing.T) {
 
 // Ensures that a layout that does not exist is noticed at once, and that layouts have names.
 func TestNew_UnknownLayout(t *testing.T) {
-	want(t, "names", fmt.Sprint(store.Raw, store.Live, store.Layout(9)), "raw live layout(9)")
+	want(t, "names", fmt.Sprint(store.Lean, store.Raw, store.Live, store.Layout(9)), "lean raw live layout(9)")
 	defer func() {
 		if recover() == nil {
 			t.Error("New accepted an unknown layout")

@@ -96,6 +96,14 @@ func (s *Store) publish(tx *Txn) {
 			next.indexes[i].postings = edit.Tree()
 		}
 	}
+	for _, c := range tx.changes {
+		if !c.New.IsZero() {
+			tx.l.put(c.New.h)
+		}
+		if !c.Old.IsZero() {
+			tx.l.drop(c.Old.h)
+		}
+	}
 	s.slots = tx.slots.settle(next.entries.Len())
 	s.root.Store(next)
 }
@@ -143,7 +151,7 @@ func (tx *Txn) Put(p *Prepared, scope Scope) {
 		panic("store: Put of an object that is not in the batch given to Write: " + p.key)
 	}
 	old, replaced := tx.entries.Get(p.key)
-	e := &entry{scope: scope, seq: tx.seq, handle: tx.l.put(p.obj), failed: p.obj.Err != nil}
+	e := &entry{scope: scope, seq: tx.seq, handle: p.handle, failed: p.Ref().Err() != nil}
 	change := Change{New: Ref{tx.l, e.handle}}
 	var values []value
 	if replaced {

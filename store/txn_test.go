@@ -59,7 +59,7 @@ func TestStore_Write_Batch(t *testing.T) {
 		for _, o := range []*object.Object{obj("a", "3", "q"), obj("c", "4", "p"), obj("c", "5", "q")} {
 			p, err := s.Prepare(o)
 			must(t, err)
-			want(t, "Prepared", p.Key()+" "+show(p.Object()), o.Key+" "+show(o))
+			want(t, "Prepared", p.Key()+" "+show(p.Ref().Object()), o.Key+" "+show(o))
 			batch = append(batch, p)
 		}
 		must(t, s.Write(batch, func(tx *store.Txn) error {
@@ -199,7 +199,7 @@ func TestTxn_Scope_Separate(t *testing.T) {
 		must(t, s.Write(nil, func(tx *store.Txn) error {
 			seen := ""
 			for key, ref := range tx.Scope(1) {
-				seen += key + "@" + ref.Meta().Version + " "
+				seen += key + "@" + ref.Version() + " "
 				tx.Delete("b/y") // the loop goes by what was there when it started
 			}
 			want(t, "Scope(1)", seen, "a/x@ a/y@2 b/y@21 ")

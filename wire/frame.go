@@ -42,9 +42,13 @@ func NewFrameReader(r io.Reader, enc object.Encoding, opts FrameOptions) (*Frame
 // Next returns the next frame, which is the caller's to keep. It returns io.EOF where the stream ends between two
 // frames, io.ErrUnexpectedEOF where it ends inside one, [ErrTooLarge], [ErrMalformed], or the error of the underlying
 // reader. After an error the stream is of no further use.
-func (f *FrameReader) Next() ([]byte, error) {
+func (f *FrameReader) Next() ([]byte, error) { return f.NextInto(nil) }
+
+// NextInto is [FrameReader.Next] for who uses memory again: where a frame fits into the capacity of buf, it is read into
+// that.
+func (f *FrameReader) NextInto(buf []byte) ([]byte, error) {
 	if f.json != nil {
-		return f.json.object("a watch event")
+		return f.json.object("a watch event", buf)
 	}
 	var head [4]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -54,7 +58,7 @@ func (f *FrameReader) Next() ([]byte, error) {
 	if uint64(n) > uint64(f.limit) {
 		return nil, tooLarge("frame", uint64(n), f.limit)
 	}
-	return readN(f.r, int(n))
+	return readN(f.r, int(n), buf)
 }
 
 // Buffered reports whether the next frame has been received completely, so that Next would not wait. It is false for

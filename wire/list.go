@@ -16,8 +16,10 @@ const maxHead = 4 << 20
 // is. It is used by one goroutine.
 type ListReader struct {
 	meta  ListMeta
-	items interface{ next() ([]byte, error) }
-	err   error
+	items interface {
+		next(buf []byte) ([]byte, error)
+	}
+	err error
 }
 
 // ListMeta is what a list says of itself.
@@ -63,11 +65,15 @@ func NewListReader(r io.Reader, enc object.Encoding, opts ListOptions) (*ListRea
 // [ErrUnusual], or the error of the underlying reader. An error stays.
 //
 // Items are not looked into: one that does not decode is the decoder's to notice.
-func (l *ListReader) Next() ([]byte, error) {
+func (l *ListReader) Next() ([]byte, error) { return l.NextInto(nil) }
+
+// NextInto is [ListReader.Next] for who uses memory again: where an item fits into the capacity of buf, it is read into
+// that.
+func (l *ListReader) NextInto(buf []byte) ([]byte, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	item, err := l.items.next()
+	item, err := l.items.next(buf)
 	if err != nil {
 		l.err = err
 		return nil, err

@@ -23,7 +23,7 @@ const (
 	listItems                    // behind an item
 )
 
-func (l *jsonList) next() ([]byte, error) {
+func (l *jsonList) next(buf []byte) ([]byte, error) {
 	for {
 		switch l.state {
 		case listStart:
@@ -52,7 +52,7 @@ func (l *jsonList) next() ([]byte, error) {
 				return nil, broken(err)
 			}
 			if c != ']' {
-				return l.item()
+				return l.item(buf)
 			}
 			fallthrough
 		case listItems:
@@ -61,17 +61,17 @@ func (l *jsonList) next() ([]byte, error) {
 				return nil, err
 			}
 			if c == ',' {
-				return l.item()
+				return l.item(buf)
 			}
 			l.state = listMembers
 		}
 	}
 }
 
-func (l *jsonList) item() ([]byte, error) {
+func (l *jsonList) item(buf []byte) ([]byte, error) {
 	l.state = listItems
 	l.s.limit = l.limit
-	b, err := l.s.object("an item of the list")
+	b, err := l.s.object("an item of the list", buf)
 	return b, broken(err)
 }
 

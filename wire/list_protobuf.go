@@ -28,7 +28,7 @@ type protobufList struct {
 	seen   bool   // the list's metadata has been read
 }
 
-func (l *protobufList) next() ([]byte, error) {
+func (l *protobufList) next(buf []byte) ([]byte, error) {
 	if !l.opened {
 		if err := l.open(); err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (l *protobufList) next() ([]byte, error) {
 			if size > uint64(l.limit) {
 				return nil, tooLarge("item", size, l.limit)
 			}
-			return readN(l.r, int(size))
+			return readN(l.r, int(size), buf)
 		case num == fieldListMetadata && typ == protowire.BytesType:
 			if l.seen {
 				return nil, unusual("a list with two metadata")
@@ -192,7 +192,7 @@ func (l *protobufList) head(size uint64) ([]byte, error) {
 	if size > maxHead {
 		return nil, tooLarge("list metadata", size, maxHead)
 	}
-	return readN(l.r, int(size))
+	return readN(l.r, int(size), nil)
 }
 
 func (l *protobufList) skip(size uint64) error {

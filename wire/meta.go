@@ -13,6 +13,19 @@ import (
 // A JSON object is read only as far as its metadata reaches: what follows is neither read nor checked. Reading that
 // finds trouble returns [ErrUnusual] or [ErrMalformed].
 func Meta(enc object.Encoding, raw []byte) (object.Meta, error) {
+	return new(MetaBuffer).Read(enc, raw)
+}
+
+// MetaBuffer is memory for one object's metadata, to be used again and again. The zero value is ready. It is used by one
+// goroutine at a time.
+type MetaBuffer struct {
+	text   []byte
+	labels object.Labels
+	owners []object.Owner
+}
+
+// Read is [Meta] into the buffer: the result, with its strings and slices, is only good until the next call.
+func (b *MetaBuffer) Read(enc object.Encoding, raw []byte) (object.Meta, error) {
 	var (
 		d      draft
 		labels [16]pair
@@ -31,7 +44,16 @@ func Meta(enc object.Encoding, raw []byte) (object.Meta, error) {
 	if err != nil {
 		return object.Meta{}, err
 	}
-	return d.finish()
+	return d.finish(b)
+}
+
+// Scribble overwrites the buffer's memory, to find out in tests who uses a result for too long.
+func (b *MetaBuffer) Scribble() {
+	for i := range b.text {
+		b.text[i] = '#'
+	}
+	clear(b.labels[:cap(b.labels)])
+	clear(b.owners[:cap(b.owners)])
 }
 
 // MetaOrDecode is [Meta], and where that finds trouble, the metadata of the value that codec decodes. The error is then
@@ -94,7 +116,7 @@ type owner struct {
 }
 
 // finish copies the texts into one string and cuts that up.
-func (d draft) finish() (object.Meta, error) {
+func (d draft) finish(to *MetaBuffer) (object.Meta, error) {
 	size := len(d.namespace) + 1 + len(d.name) + len(d.uid) + len(d.version)
 	for _, l := range d.labels {
 		size += len(l.key) + len(l.value)
@@ -102,7 +124,10 @@ func (d draft) finish() (object.Meta, error) {
 	for _, o := range d.owners {
 		size += len(o.apiVersion) + len(o.kind) + len(o.name) + len(o.uid)
 	}
-	b := make([]byte, 0, size)
+	if cap(to.text) < size {
+		to.text = make([]byte, 0, size)
+	}
+	b := to.text[:0]
 	keyLen := len(d.name)
 	if len(d.namespace) > 0 {
 		keyLen += len(d.namespace) + 1
@@ -123,14 +148,18 @@ func (d draft) finish() (object.Meta, error) {
 		b = append(b, o.uid...)
 	}
 
-	// Nobody writes to the bytes any more: no need to copy them once more.
+	to.text = b
+	// Nobody writes to the bytes before the next call: no need to copy them once more.
 	buf := unsafe.String(unsafe.SliceData(b), len(b))
 	m := object.Meta{Generation: d.generation, Created: d.created, Deleting: d.deleting}
 	m.Key, buf = buf[:keyLen], buf[keyLen:]
 	m.UID, buf = cut(buf, d.uid)
 	m.Version, buf = cut(buf, d.version)
 	if len(d.labels) > 0 {
-		m.Labels = make(object.Labels, len(d.labels))
+		if cap(to.labels) < len(d.labels) {
+			to.labels = make(object.Labels, len(d.labels))
+		}
+		m.Labels = to.labels[:len(d.labels)]
 		for i, l := range d.labels {
 			m.Labels[i].Key, buf = cut(buf, l.key)
 			m.Labels[i].Value, buf = cut(buf, l.value)
@@ -143,14 +172,17 @@ func (d draft) finish() (object.Meta, error) {
 		}
 	}
 	if len(d.owners) > 0 {
-		m.Owners = make([]object.Owner, len(d.owners))
+		if cap(to.owners) < len(d.owners) {
+			to.owners = make([]object.Owner, len(d.owners))
+		}
+		m.Owners = to.owners[:len(d.owners)]
 		for i := range d.owners {
-			o, to := &d.owners[i], &m.Owners[i]
-			to.APIVersion, buf = cut(buf, o.apiVersion)
-			to.Kind, buf = cut(buf, o.kind)
-			to.Name, buf = cut(buf, o.name)
-			to.UID, buf = cut(buf, o.uid)
-			to.Controller = o.controller
+			o, own := &d.owners[i], &m.Owners[i]
+			own.APIVersion, buf = cut(buf, o.apiVersion)
+			own.Kind, buf = cut(buf, o.kind)
+			own.Name, buf = cut(buf, o.name)
+			own.UID, buf = cut(buf, o.uid)
+			own.Controller = o.controller
 		}
 	}
 	return m, nil

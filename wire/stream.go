@@ -31,8 +31,12 @@ func broken(err error) error {
 	return err
 }
 
-// readN returns the next n bytes, as a slice of exactly that size that the caller may keep.
-func readN(r *bufio.Reader, n int) ([]byte, error) {
+// readN returns the next n bytes: in buf, if that is large enough, else as a slice of exactly that size.
+func readN(r *bufio.Reader, n int, buf []byte) ([]byte, error) {
+	if n <= cap(buf) {
+		_, err := io.ReadFull(r, buf[:n])
+		return buf[:n], broken(err)
+	}
 	b := make([]byte, min(n, growStep))
 	for from := 0; ; {
 		if _, err := io.ReadFull(r, b[from:]); err != nil {
@@ -210,8 +214,8 @@ func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
 	}
 }
 
-// object reads the next value, which must be an object, into memory that the caller may keep.
-func (s *jsonStream) object(what string) ([]byte, error) {
+// object reads the next value, which must be an object: into buf, if that is large enough, else into new memory.
+func (s *jsonStream) object(what string, buf []byte) ([]byte, error) {
 	c, err := s.peek()
 	if err != nil {
 		return nil, err
@@ -226,7 +230,8 @@ func (s *jsonStream) object(what string) ([]byte, error) {
 	if b[len(b)-1] != '}' {
 		return nil, malformed("json: brackets of %s do not match", what)
 	}
-	own := make([]byte, len(b))
-	copy(own, b)
-	return own, nil
+	if len(b) > cap(buf) {
+		buf = make([]byte, 0, len(b))
+	}
+	return append(buf[:0], b...), nil
 }

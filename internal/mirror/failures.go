@@ -83,14 +83,15 @@ func (f *failures) committed(changes []Change) {
 	defer f.mu.Unlock()
 	for i := range changes {
 		c := &changes[i]
-		key := c.Object().Key
-		if c.Kind == Deleted || c.New.Err == nil {
-			delete(f.marked, key)
+		err := c.New.Err()
+		if c.Kind == Deleted || err == nil {
+			delete(f.marked, c.Key)
 			continue
 		}
-		f.mark(Failure{Key: key, Version: c.New.Version, Err: c.New.Err})
-		if f.arrived[key].Version == c.New.Version {
-			delete(f.arrived, key)
+		version := c.New.Version()
+		f.mark(Failure{Key: c.Key, Version: version, Err: err})
+		if f.arrived[c.Key].Version == version {
+			delete(f.arrived, c.Key)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (f *failures) settled(stored store.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, failure := range f.arrived {
-		if obj, ok := stored.Get(key); ok && obj.Err != nil && obj.Version == failure.Version {
+		if ref := stored.Ref(key); ref.Err() != nil && ref.Version() == failure.Version {
 			f.mark(failure)
 		}
 	}

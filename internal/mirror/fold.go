@@ -1,6 +1,6 @@
 package mirror
 
-import "github.com/tarn-dev/tarn/object"
+import "github.com/tarn-dev/tarn/store"
 
 // folded is the conflated backlog of one subscription: per key, what it saw last and what is there now, in the order in
 // which the keys first changed. The memory is bounded by the number of keys, however many changes there were.
@@ -15,9 +15,9 @@ type foldedItem struct {
 	key     string
 	dead    bool
 	initial bool
-	// seen is what the subscription saw last, nil if it does not know the object. gone says that this incarnation was
-	// deleted, with its final state if known. now is the incarnation that exists, nil if there is none.
-	seen, final, now *object.Object
+	// seen is what the subscription saw last, zero if it does not know the object. gone says that this incarnation was
+	// deleted, with its final state if known. now is the incarnation that exists, zero if there is none.
+	seen, final, now store.Ref
 	gone             bool
 }
 
@@ -25,14 +25,13 @@ func (f *folded) len() int { return len(f.byKey) }
 
 // add takes the next change and reports whether it was merged into one that was pending.
 func (f *folded) add(c *Change) (merged bool) {
-	key := c.Object().Key
-	it, merged := f.byKey[key]
+	it, merged := f.byKey[c.Key]
 	if !merged {
-		it = &foldedItem{key: key, seen: c.Old}
+		it = &foldedItem{key: c.Key, seen: c.Old}
 		if f.byKey == nil {
 			f.byKey = make(map[string]*foldedItem)
 		}
-		f.byKey[key] = it
+		f.byKey[c.Key] = it
 		f.items = append(f.items, it)
 	}
 	switch c.Kind {
@@ -43,11 +42,11 @@ func (f *folded) add(c *Change) (merged bool) {
 			f.initial++
 		}
 	case Deleted:
-		it.now = nil
-		if it.seen != nil && !it.gone {
+		it.now = store.Ref{}
+		if !it.seen.IsZero() && !it.gone {
 			it.gone, it.final = true, c.New
 		}
-		if it.seen == nil {
+		if it.seen.IsZero() {
 			f.drop(it) // added and deleted, and never seen
 		}
 	}
@@ -64,15 +63,15 @@ func (f *folded) pop() (Change, bool) {
 			continue
 		}
 		if it.gone {
-			c := Change{Kind: Deleted, Old: it.seen, New: it.final}
-			it.gone, it.seen, it.final = false, nil, nil
-			if it.now == nil {
+			c := Change{Kind: Deleted, Key: it.key, Old: it.seen, New: it.final}
+			it.gone, it.seen, it.final = false, store.Ref{}, store.Ref{}
+			if it.now.IsZero() {
 				f.drop(it)
 			}
 			return c, true
 		}
-		c := Change{Kind: Updated, Old: it.seen, New: it.now}
-		if it.seen == nil {
+		c := Change{Kind: Updated, Key: it.key, Old: it.seen, New: it.now}
+		if it.seen.IsZero() {
 			c.Kind, c.Initial = Added, it.initial
 		}
 		f.drop(it)

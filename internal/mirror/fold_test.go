@@ -7,21 +7,24 @@ import (
 	"testing"
 
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
-func obj(key, uid string, version int) *object.Object {
-	return &object.Object{Meta: object.Meta{Key: key, UID: uid, Version: strconv.Itoa(version)}}
+var holder = store.New(store.Options{})
+
+func obj(key, uid string, version int) store.Ref {
+	return holder.Hold(&object.Object{Meta: object.Meta{Key: key, UID: uid, Version: strconv.Itoa(version)}})
 }
 
 func describe(c Change) string {
 	name := map[Kind]string{Added: "+", Updated: "~", Deleted: "-", Sync: "="}[c.Kind]
-	part := func(o *object.Object) string {
-		if o == nil {
+	part := func(r store.Ref) string {
+		if r.IsZero() {
 			return ""
 		}
-		return o.UID + "@" + o.Version
+		return r.UID() + "@" + r.Version()
 	}
-	s := name + c.Object().Key + " " + part(c.Old) + ">" + part(c.New)
+	s := name + c.Key + " " + part(c.Old) + ">" + part(c.New)
 	if c.Initial {
 		s += " initial"
 	}
@@ -44,9 +47,10 @@ func TestFolded(t *testing.T) {
 	other4, other5 := obj("a", "w", 4), obj("a", "w", 5)
 	third6 := obj("a", "x", 6)
 	b1 := obj("b", "b", 1)
-	add := func(o *object.Object) Change { return Change{Kind: Added, New: o} }
-	upd := func(o, n *object.Object) Change { return Change{Kind: Updated, Old: o, New: n} }
-	del := func(o, final *object.Object) Change { return Change{Kind: Deleted, Old: o, New: final} }
+	none := store.Ref{}
+	add := func(n store.Ref) Change { return Change{Kind: Added, Key: n.Object().Key, New: n} }
+	upd := func(o, n store.Ref) Change { return Change{Kind: Updated, Key: n.Object().Key, Old: o, New: n} }
+	del := func(o, final store.Ref) Change { return Change{Kind: Deleted, Key: o.Object().Key, Old: o, New: final} }
 	initial := add(a1)
 	initial.Initial = true
 	for name, tc := range map[string]struct {
@@ -58,7 +62,7 @@ func TestFolded(t *testing.T) {
 		"an initial add stays initial":          {[]Change{initial, upd(a1, a2)}, []string{"+a >u@2 initial"}},
 		"never seen and gone cancels out":       {[]Change{add(a1), upd(a1, a2), del(a2, a3)}, nil},
 		"a delete keeps what was seen":          {[]Change{upd(a1, a2), del(a2, a3)}, []string{"-a u@1>u@3"}},
-		"an unknown final state stays unknown":  {[]Change{upd(a1, a2), del(a2, nil)}, []string{"-a u@1>"}},
+		"an unknown final state stays unknown":  {[]Change{upd(a1, a2), del(a2, none)}, []string{"-a u@1>"}},
 		"deleted and made again stay two":       {[]Change{upd(a1, a2), del(a2, a3), add(other4), upd(other4, other5)}, []string{"-a u@1>u@3", "+a >w@5"}},
 		"one that came and went in between is not told": {
 			[]Change{del(a2, a3), add(other4), del(other4, other5), add(third6)},
@@ -88,14 +92,14 @@ func TestFolded_Random(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		var f folded
-		truth, seen := map[string]*object.Object{}, map[string]*object.Object{}
+		truth, seen := map[string]store.Ref{}, map[string]store.Ref{}
 		version, uid := 0, 0
 		pop := func() bool {
 			c, ok := f.pop()
 			if !ok {
 				return false
 			}
-			key := c.Object().Key
+			key := c.Key
 			known := seen[key]
 			if c.Old != known {
 				t.Fatalf("seed %d: %s, but the consumer knows %v", seed, describe(c), known)
@@ -104,7 +108,7 @@ func TestFolded_Random(t *testing.T) {
 				delete(seen, key)
 				return true
 			}
-			if known != nil && known.UID != c.New.UID {
+			if !known.IsZero() && known.UID() != c.New.UID() {
 				t.Fatalf("seed %d: %s turns one object into another", seed, describe(c))
 			}
 			seen[key] = c.New
@@ -116,13 +120,13 @@ func TestFolded_Random(t *testing.T) {
 			old := truth[key]
 			var c Change
 			switch {
-			case old == nil:
+			case old.IsZero():
 				uid++
-				c = Change{Kind: Added, New: obj(key, strconv.Itoa(uid), version)}
+				c = Change{Kind: Added, Key: key, New: obj(key, strconv.Itoa(uid), version)}
 			case r.IntN(3) == 0:
-				c = Change{Kind: Deleted, Old: old, New: obj(key, old.UID, version)}
+				c = Change{Kind: Deleted, Key: key, Old: old, New: obj(key, old.UID(), version)}
 			default:
-				c = Change{Kind: Updated, Old: old, New: obj(key, old.UID, version)}
+				c = Change{Kind: Updated, Key: key, Old: old, New: obj(key, old.UID(), version)}
 			}
 			if c.Kind == Deleted {
 				delete(truth, key)

@@ -3,7 +3,7 @@ package mirror
 import (
 	"sync/atomic"
 
-	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // Kind says what a [Change] did to its object.
@@ -17,27 +17,28 @@ const (
 	Sync
 )
 
-// Change is one change of one object. Its objects are shared and read-only.
+// Change is one change of one object. It holds its objects as the store keeps them, and makes them when asked.
 type Change struct {
 	Kind Kind
 	// Initial marks an object that was there before the mirror, or the subscription, began.
 	Initial bool
-	// Old is the object before: what was stored. Nil for Added.
-	Old *object.Object
-	// New is the object after. For Deleted it is the final state that the source sent, or nil where it is not known.
-	New *object.Object
+	Key     string
+	// Old is the object before: what was stored. Zero for Added.
+	Old store.Ref
+	// New is the object after. For Deleted it is the final state that the source sent, or zero where it is not known.
+	New store.Ref
 }
 
-// Object returns the newest known object of the change.
-func (c *Change) Object() *object.Object {
-	if c.New != nil {
-		return c.New
+// Newest returns the newest known object of the change.
+func (c *Change) Newest() store.Ref {
+	if c.New.IsZero() {
+		return c.Old
 	}
-	return c.Old
+	return c.New
 }
 
 // size is what a pending change weighs against a subscription's limit: the bytes that nothing else may hold any more.
-func (c *Change) size() uint64 { return uint64(c.Object().Size()) + entryOverhead }
+func (c *Change) size() uint64 { return uint64(c.Newest().Size()) + entryOverhead }
 
 const entryOverhead = 64
 

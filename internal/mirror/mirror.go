@@ -85,10 +85,8 @@ func (m *Mirror) Bytes() int64 { return m.bytes.Load() }
 
 // weigh keeps count of the bytes.
 func (m *Mirror) weigh(c *Change) {
-	if c.Old != nil {
-		m.bytes.Add(-int64(c.Old.Size()))
-	}
-	if c.New != nil && c.Kind != Deleted {
+	m.bytes.Add(-int64(c.Old.Size()))
+	if c.Kind != Deleted {
 		m.bytes.Add(int64(c.New.Size()))
 	}
 }
@@ -117,8 +115,8 @@ func (m *Mirror) Fail(obj *object.Object, err error) {
 		return
 	}
 	m.commit.Lock()
-	stored, ok := m.Snapshot().Get(obj.Key)
-	failed := ok && stored.Version == obj.Version && stored.UID == obj.UID && m.failures.markRead(obj, err)
+	stored := m.Snapshot().Ref(obj.Key)
+	failed := stored.Version() == obj.Version && stored.UID() == obj.UID && m.failures.markRead(obj, err)
 	m.commit.Unlock()
 	if failed {
 		m.failures.tell(obj, err)
@@ -187,6 +185,7 @@ func (m *Mirror) unsubscribe(s *Subscription) {
 // receive applies the predicate and the transform to an object on its way in.
 func (m *Mirror) receive(obj *object.Object) (received *object.Object, keep bool) {
 	if obj.Err != nil { // the source could not read it
+		obj = obj.Keep()
 		m.failures.note(obj, obj.Err)
 		return obj, true
 	}

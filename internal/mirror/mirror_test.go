@@ -49,7 +49,7 @@ func (l *log) deliver(_ context.Context, c mirror.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, c)
-	l.changes = append(l.changes, sign+c.Object().Key+"@"+c.Object().Version)
+	l.changes = append(l.changes, sign+c.Key+"@"+c.Newest().Version())
 }
 
 func (l *log) take() string {
@@ -149,7 +149,7 @@ func TestMirror_BacklogBytes(t *testing.T) {
 		defer release()
 		var got []string
 		s := m.Subscribe(mirror.SubscriptionOptions{MaxBytes: 100_000}, func(_ context.Context, c mirror.Change) {
-			got = append(got, c.Object().Version)
+			got = append(got, c.Newest().Version())
 		})
 		big := object1("a/big")
 		big.Raw = fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"big"},"data":%q}`, strings.Repeat("x", 1000))
@@ -249,21 +249,21 @@ func follow(t *testing.T, m *mirror.Mirror, small bool) {
 	if small {
 		options.MaxEntries = 20 // conflated all the time
 	}
-	known := map[string]*object.Object{}
+	known := map[string]store.Ref{}
 	left := 200
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	s := m.Subscribe(options, func(_ context.Context, c mirror.Change) {
-		key := c.Object().Key
+		key := c.Key
 		if c.Old != known[key] {
-			t.Errorf("%v of %s from %v, but saw %v last", c.Kind, key, c.Old, known[key])
+			t.Errorf("%v of %s from %v, but saw %v last", c.Kind, key, c.Old.Version(), known[key].Version())
 		}
 		if c.Kind == mirror.Deleted {
 			delete(known, key)
 		} else {
-			if old := known[key]; old != nil {
-				if order, ok := object.CompareVersions(old.Version, c.New.Version); !ok || order >= 0 {
-					t.Errorf("%s went from %s to %s", key, old.Version, c.New.Version)
+			if old := known[key]; !old.IsZero() {
+				if order, ok := object.CompareVersions(old.Version(), c.New.Version()); !ok || order >= 0 {
+					t.Errorf("%s went from %s to %s", key, old.Version(), c.New.Version())
 				}
 			}
 			known[key] = c.New

@@ -156,7 +156,7 @@ func (m *Mirror) announceRelist(scope *Scope, changes []Change) {
 		if changed == nil {
 			changed = make(map[string]struct{}, len(changes))
 			for i := range changes {
-				changed[changes[i].Object().Key] = struct{}{}
+				changed[changes[i].Key] = struct{}{}
 			}
 		}
 		s.noteRelist(relist{scope.namespace, changed})

@@ -3,6 +3,7 @@ package mirror
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/reflector"
@@ -20,8 +21,15 @@ type sink struct {
 
 // arrival is an object on its way into the store: prepared, or its deletion.
 type arrival struct {
-	prepared *store.Prepared
-	deleted  *object.Object // the final state
+	prepared *store.Prepared // nil: it is deleted
+	key      string          // of what is deleted
+	final    store.Ref       // its final state
+}
+
+// Borrows implements reflector.Borrower: what is kept compressed shares nothing with what came. Code of the user's might.
+func (s *sink) Borrows() bool {
+	o := &s.m.options
+	return o.Layout == store.Lean && o.Keep == nil && o.Transform == nil
 }
 
 // flushAt bounds what waits for a Flush.
@@ -35,7 +43,13 @@ func (s *sink) Delete(obj *object.Object) error {
 	if obj.Key == "" {
 		return fmt.Errorf("object with uid %q: %w", obj.UID, store.ErrNoKey)
 	}
-	return s.arrive(arrival{deleted: s.final(obj)}, obj.Version)
+	return s.deleted(obj, obj.Version)
+}
+
+// deleted notes that what is stored under obj's key goes, and that obj was its final state.
+func (s *sink) deleted(obj *object.Object, version string) error {
+	final := s.m.store.Hold(s.final(obj))
+	return s.arrive(arrival{key: strings.Clone(obj.Key), final: final}, version)
 }
 
 // final is the final state as whoever hears of the deletion sees it. Nobody hears of an object that was left out, so
@@ -55,7 +69,7 @@ func (s *sink) final(obj *object.Object) *object.Object {
 func (s *sink) put(obj *object.Object, version string) error {
 	received, keep := s.m.receive(obj)
 	if !keep { // as if it were gone
-		return s.arrive(arrival{deleted: s.final(obj)}, version)
+		return s.deleted(obj, version)
 	}
 	p, err := s.m.store.Prepare(received)
 	if err != nil {
@@ -67,7 +81,7 @@ func (s *sink) put(obj *object.Object, version string) error {
 func (s *sink) arrive(a arrival, version string) error {
 	s.pending = append(s.pending, a)
 	if version != "" {
-		s.version = version
+		s.version = strings.Clone(version)
 	}
 	if len(s.pending) >= flushAt {
 		return s.Flush()
@@ -141,40 +155,42 @@ func (m *Mirror) apply(scope *Scope, pending []arrival, version string) error {
 
 func (a arrival) apply(tx *store.Txn, scope store.Scope, initial bool, changes []Change) []Change {
 	if a.prepared == nil {
-		old := tx.Get(a.deleted.Key).Object()
-		if old == nil || isOlder(a.deleted, old) {
+		old := tx.Get(a.key)
+		if old.IsZero() || isOlder(a.final, old) {
 			return changes
 		}
-		tx.Delete(old.Key)
-		return append(changes, Change{Kind: Deleted, Old: old, New: a.deleted})
+		tx.Delete(a.key)
+		return append(changes, Change{Kind: Deleted, Key: a.key, Old: old, New: a.final})
 	}
-	old, obj := tx.Get(a.prepared.Key()).Object(), a.prepared.Object()
-	if old != nil && (isOlder(obj, old) || isSame(obj, old)) {
+	old, now := tx.Get(a.prepared.Key()), a.prepared.Ref()
+	if !old.IsZero() && (isOlder(now, old) || isSame(now, old)) {
 		return changes
 	}
 	tx.Put(a.prepared, scope)
-	return appendChange(changes, old, obj, initial)
+	return appendChange(changes, store.Change{Key: a.prepared.Key(), Old: old, New: now}, initial)
 }
 
-// isSame reports whether obj is the version that is stored: a reconnect repeats what was seen. Without a version nothing
+// isSame reports whether now is the version that is stored: a reconnect repeats what was seen. Without a version nothing
 // can be told, and what failed before is taken again.
-func isSame(obj, old *object.Object) bool {
-	return obj.Version != "" && obj.Version == old.Version && obj.UID == old.UID && (old.Err == nil) == (obj.Err == nil)
+func isSame(now, old store.Ref) bool {
+	version := now.Version()
+	return version != "" && version == old.Version() && now.UID() == old.UID() && (old.Err() == nil) == (now.Err() == nil)
 }
 
-// isOlder reports whether obj is known to be older than what is stored.
-func isOlder(obj, old *object.Object) bool {
-	order, ok := object.CompareVersions(obj.Version, old.Version)
+// isOlder reports whether now is known to be older than what is stored.
+func isOlder(now, old store.Ref) bool {
+	order, ok := object.CompareVersions(now.Version(), old.Version())
 	return ok && order < 0
 }
 
-// appendChange notes that obj took the place of old. Another uid is another object: the old one is gone, how is not known.
-func appendChange(changes []Change, old, obj *object.Object, initial bool) []Change {
+// appendChange notes that an object was put. Another uid is another object: the old one is gone, how is not known.
+func appendChange(changes []Change, c store.Change, initial bool) []Change {
+	added := Change{Kind: Added, Initial: initial, Key: c.Key, New: c.New}
 	switch {
-	case old == nil:
-		return append(changes, Change{Kind: Added, Initial: initial, New: obj})
-	case old.UID != obj.UID:
-		return append(changes, Change{Kind: Deleted, Old: old}, Change{Kind: Added, Initial: initial, New: obj})
+	case c.Old.IsZero():
+		return append(changes, added)
+	case c.Old.UID() != c.New.UID():
+		return append(changes, Change{Kind: Deleted, Key: c.Key, Old: c.Old}, added)
 	}
-	return append(changes, Change{Kind: Updated, Old: old, New: obj})
+	return append(changes, Change{Kind: Updated, Key: c.Key, Old: c.Old, New: c.New})
 }

@@ -15,7 +15,7 @@ import (
 
 // Ensures that the count of bytes is the sum over what is stored, on every path and in each layout.
 func TestMirror_Bytes(t *testing.T) {
-	for _, layout := range []store.Layout{store.Raw, store.Live} {
+	for _, layout := range []store.Layout{store.Lean, store.Raw, store.Live} {
 		t.Run(layout.String(), func(t *testing.T) {
 			flaky := false
 			m := mirror.New(mirror.Options{
@@ -113,12 +113,12 @@ func TestMirror_FirstList(t *testing.T) {
 			}
 			state := map[string]string{}
 			for _, c := range l.all {
-				key := c.Object().Key
+				key := c.Key
 				_, known := state[key]
 				if known != (c.Kind != mirror.Added) || c.Kind == mirror.Added && !c.Initial {
 					t.Errorf("%s: kind %d of %s, initial %v, known %v", name, c.Kind, key, c.Initial, known)
 				}
-				if state[key] = c.Object().Version; c.Kind == mirror.Deleted {
+				if state[key] = c.Newest().Version(); c.Kind == mirror.Deleted {
 					delete(state, key)
 				}
 			}

@@ -67,20 +67,19 @@ func (g *stage) Commit(version string, newEpoch bool) error {
 func changesOf(tx *store.Txn, initial bool) []Change {
 	changes := make([]Change, 0, len(tx.Changes()))
 	for _, c := range tx.Changes() {
-		old, obj := c.Old.Object(), c.New.Object()
 		switch {
-		case obj == nil:
-			changes = append(changes, Change{Kind: Deleted, Old: old})
-		case old != nil && failedAgain(obj, old): // nothing that anybody could see
+		case c.New.IsZero():
+			changes = append(changes, Change{Kind: Deleted, Key: c.Key, Old: c.Old})
+		case failedAgain(c.New, c.Old): // nothing that anybody could see
 		default:
-			changes = appendChange(changes, old, obj, initial)
+			changes = appendChange(changes, c, initial)
 		}
 	}
 	return changes
 }
 
-// failedAgain reports whether obj, marked, is the stored version, which was tried again. Its size may differ where it got
+// failedAgain reports whether now, marked, is the stored version, which was tried again. Its size may differ where it got
 // further this time.
-func failedAgain(obj, old *object.Object) bool {
-	return old.Err != nil && isSame(obj, old) && obj.Size() == old.Size()
+func failedAgain(now, old store.Ref) bool {
+	return old.Err() != nil && isSame(now, old) && now.Size() == old.Size()
 }

@@ -210,14 +210,14 @@ func (s *Subscription) resyncRound(ctx context.Context) bool {
 		relisted = []relist{{}}
 	}
 	for _, r := range relisted {
-		for obj := range state.snapshot.Namespace(r.namespace) {
-			if _, changed := r.changed[obj.Key]; changed {
+		for key, ref := range state.snapshot.RefsIn(r.namespace) {
+			if _, changed := r.changed[key]; changed {
 				continue
 			}
 			if ctx.Err() != nil {
 				return true
 			}
-			s.call(ctx, Change{Kind: Sync, Old: obj, New: obj})
+			s.call(ctx, Change{Kind: Sync, Key: key, Old: ref, New: ref})
 		}
 	}
 	return true
@@ -340,16 +340,16 @@ func (s *Subscription) initialWalk(ctx context.Context) {
 	if w == nil {
 		return
 	}
-	for obj := range w.snapshot.All() {
-		if w.count > 0 && obj.Key <= w.last {
+	for key, ref := range w.snapshot.Refs() {
+		if w.count > 0 && key <= w.last {
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		s.call(ctx, Change{Kind: Added, Initial: true, New: obj})
+		s.call(ctx, Change{Kind: Added, Initial: true, Key: key, New: ref})
 		s.mu.Lock()
-		w.last = obj.Key
+		w.last = key
 		w.count++
 		s.mu.Unlock()
 	}

@@ -23,7 +23,7 @@ func TestSubscription_Run_EndsDuringWalk(t *testing.T) {
 		l := &log{}
 		var stop context.CancelFunc
 		s := m.Subscribe(mirror.SubscriptionOptions{}, func(ctx context.Context, c mirror.Change) {
-			if l.deliver(ctx, c); c.Object().Name() == "2" {
+			if l.deliver(ctx, c); c.Newest().Object().Name() == "2" {
 				stop()
 			}
 		})
@@ -90,7 +90,7 @@ func TestSubscription_Conflated_Initial(t *testing.T) {
 		}
 		for _, c := range l.all {
 			if !c.Initial {
-				t.Errorf("%s is not initial", c.Object().Key)
+				t.Errorf("%s is not initial", c.Key)
 			}
 		}
 	})
@@ -167,8 +167,8 @@ func TestSubscription_Blocked_Million(t *testing.T) {
 		default:
 		}
 		<-block
-		newest[c.Object().Key] = c.Object().Version
-		if c.Object().Version == fmt.Sprint(keys*rounds+1) {
+		newest[c.Key] = c.Newest().Version()
+		if c.Newest().Version() == fmt.Sprint(keys*rounds+1) {
 			close(last)
 		}
 	})

@@ -23,6 +23,7 @@ type list struct {
 	reader *wire.ListReader
 	enc    object.Encoding
 	codec  object.Codec
+	pool   pool
 	failed error
 }
 
@@ -50,7 +51,8 @@ func (l *list) Next() (*object.Object, error) {
 	if l.failed != nil {
 		return nil, l.failed
 	}
-	raw, err := l.reader.Next()
+	m := l.pool.get()
+	raw, err := l.reader.NextInto(m.bytes)
 	if err != nil {
 		l.failed = l.ended(err)
 		l.answer.close()
@@ -59,7 +61,8 @@ func (l *list) Next() (*object.Object, error) {
 	if l.codec == nil {
 		l.codec = l.from.codecOf(l.itemKind(raw))
 	}
-	return newObject(l.enc, raw, l.codec), nil
+	m.bytes = raw
+	return m.newObject(l.enc, raw, l.codec), nil
 }
 
 // ended returns what Next returns for an error of the reader.

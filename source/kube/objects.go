@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,12 +12,66 @@ import (
 	"github.com/tarn-dev/tarn/wire"
 )
 
+// memory is what one object lies in. It goes around: from the pool to an object, and back when that is released.
+type memory struct {
+	object  object.Object
+	meta    wire.MetaBuffer
+	bytes   []byte // as read; Raw is a part of it
+	release func()
+}
+
+// maxPooled is the size above which an object's memory is not used again.
+const maxPooled = 64 << 10
+
+// pool lends memory to the objects of one list or watch. It holds as much as there were objects at once.
+type pool struct {
+	mu   sync.Mutex
+	free []*memory
+}
+
+func (p *pool) get() *memory {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.free); n > 0 {
+		m := p.free[n-1]
+		p.free[n-1] = nil
+		p.free = p.free[:n-1]
+		return m
+	}
+	m := &memory{}
+	m.release = func() { p.put(m) }
+	return m
+}
+
+func (p *pool) put(m *memory) {
+	m.object = object.Object{}
+	if scribble {
+		for i := range m.bytes {
+			m.bytes[i] = 0xdb
+		}
+		m.meta.Scribble()
+	}
+	if cap(m.bytes) > maxPooled {
+		m.bytes = nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, m)
+}
+
 // newObject makes an object of encoded bytes, which it keeps. It never fails: what is wrong with the bytes is in the
 // object's Err, and the metadata is what could be read.
 func newObject(enc object.Encoding, raw []byte, codec object.Codec) *object.Object {
-	o := &object.Object{Encoding: enc, Raw: raw, Codec: codec}
+	return new(memory).newObject(enc, raw, codec)
+}
+
+// newObject is newObject in the memory, of which raw is a part.
+func (m *memory) newObject(enc object.Encoding, raw []byte, codec object.Codec) *object.Object {
+	o := &m.object
+	*o = object.Object{Encoding: enc, Raw: raw, Codec: codec, Release: m.release}
 	var err error
-	if o.Meta, err = wire.Meta(enc, o.Raw); err == nil && o.Key != "" {
+	if o.Meta, err = m.meta.Read(enc, o.Raw); err == nil && o.Key != "" {
+		o.Derived = true
 		return o
 	}
 	if err == nil {

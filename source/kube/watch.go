@@ -27,6 +27,7 @@ type watch struct {
 	answer *answer
 	frames *wire.FrameReader // nil before the first Next: the encoding may only show then
 	enc    object.Encoding
+	pool   pool
 	closed atomic.Bool
 }
 
@@ -41,17 +42,19 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (sou
 
 // Next implements source.Watch.
 func (w *watch) Next() (source.Event, error) {
-	frame, err := w.frame()
+	m := w.pool.get()
+	frame, err := w.frame(m.bytes)
 	switch {
 	case err == nil:
-		return w.event(frame), nil
+		m.bytes = frame
+		return w.event(m), nil
 	case w.closed.Load():
 		return source.Event{}, errClosed
 	}
 	return source.Event{}, broken(w.ctx, err)
 }
 
-func (w *watch) frame() ([]byte, error) {
+func (w *watch) frame(buf []byte) ([]byte, error) {
 	if w.frames == nil {
 		body, enc, err := w.answer.reader()
 		if err != nil {
@@ -62,7 +65,7 @@ func (w *watch) frame() ([]byte, error) {
 		}
 		w.enc = enc
 	}
-	return w.frames.Next()
+	return w.frames.NextInto(buf)
 }
 
 // Buffered implements source.Watch.
@@ -75,9 +78,9 @@ func (w *watch) Close() error {
 	return nil
 }
 
-// event reads one frame. What is wrong with it concerns this event only.
-func (w *watch) event(frame []byte) source.Event {
-	name, sent, raw, err := w.open(frame)
+// event reads the frame in m. What is wrong with it concerns this event only.
+func (w *watch) event(m *memory) source.Event {
+	name, sent, raw, err := w.open(m.bytes)
 	if err != nil {
 		return source.Event{Name: name, Err: fmt.Errorf("watch event: %w", err)}
 	}
@@ -94,7 +97,7 @@ func (w *watch) event(frame []byte) source.Event {
 	case e.Type == source.Unknown:
 		e.Name = name
 	default:
-		e.Object = newObject(w.enc, raw, w.from.codecFor(e.GVK))
+		e.Object = m.newObject(w.enc, raw, w.from.codecFor(e.GVK))
 		if e.Object.Key == "" {
 			e.Err, e.Object = fmt.Errorf("watch event %s: %w", e.Type, e.Object.Err), nil
 		}

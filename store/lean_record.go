@@ -1,0 +1,209 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"unsafe"
+
+	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store/internal/delta"
+)
+
+// A record of the lean layout begins with a byte of flags, the version, the uid, and where they differ, the size on the
+// wire; what follows is the delta record. Version and uid are in the bytes too, but nearly every use of an object that
+// needs no more than metadata needs these two.
+const (
+	recIsBase     = 1 << iota // the object is its base: there is no delta
+	recSameLabels             // the labels are those of the base
+	recUUID                   // the uid is stored in 16 bytes
+	recWireSize
+)
+
+// record is what a record says, or is made of.
+type record struct {
+	base         *base
+	obj          *object.Object // only to write
+	isBase, same bool
+	uid, version string
+	wireSize     int
+	sum          uint32 // of the object's bytes, with checksums
+	delta        string
+}
+
+// appendHeader appends all but the delta.
+func (r record) appendHeader(dst []byte) []byte {
+	flags := byte(0)
+	if r.isBase {
+		flags |= recIsBase
+	}
+	if r.same {
+		flags |= recSameLabels
+	}
+	uuid, isUUID := parseUUID(r.obj.UID)
+	if isUUID {
+		flags |= recUUID
+	}
+	if r.obj.WireSize != 0 {
+		flags |= recWireSize
+	}
+	dst = append(dst, flags)
+	dst = appendString(dst, r.obj.Version)
+	if isUUID {
+		dst = append(dst, uuid[:]...)
+	} else {
+		dst = appendString(dst, r.obj.UID)
+	}
+	if r.obj.WireSize != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.obj.WireSize))
+	}
+	if checksums {
+		dst = binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(r.obj.Raw))
+	}
+	return dst
+}
+
+func appendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// readRecord takes a record apart; its strings are parts of it, but for a uid that is a UUID.
+func readRecord(h handle) record {
+	rec := h.rec
+	flags := rec[0]
+	r := record{base: h.on, isBase: flags&recIsBase != 0, same: flags&recSameLabels != 0}
+	rec = rec[1:]
+	r.version, rec = takeString(rec)
+	if flags&recUUID != 0 {
+		r.uid, rec = formatUUID(rec[:16]), rec[16:]
+	} else {
+		r.uid, rec = takeString(rec)
+	}
+	if flags&recWireSize != 0 {
+		n, k := binary.Uvarint(bytesOf(rec))
+		r.wireSize, rec = int(n), rec[k:]
+	}
+	if checksums {
+		r.sum, rec = binary.LittleEndian.Uint32(bytesOf(rec)), rec[4:]
+	}
+	r.delta = rec
+	return r
+}
+
+func takeString(rec string) (s, rest string) {
+	n, k := binary.Uvarint(bytesOf(rec))
+	return rec[k : k+int(n)], rec[k+int(n):]
+}
+
+// bytesOf returns the bytes of s, which must not be written to.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// parseUUID reads a UUID in the form that a Kubernetes server writes (RFC 9562, lower case).
+func parseUUID(s string) (uuid [16]byte, ok bool) {
+	if len(s) != 36 {
+		return uuid, false
+	}
+	var digits [32]byte
+	n := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return uuid, false
+			}
+		case '0' <= c && c <= '9' || 'a' <= c && c <= 'f':
+			digits[n] = c
+			n++
+		default:
+			return uuid, false
+		}
+	}
+	_, err := hex.Decode(uuid[:], digits[:])
+	return uuid, err == nil
+}
+
+func formatUUID(b string) string {
+	var text [36]byte
+	at := 0
+	for i, part := range [...]string{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			text[at] = '-'
+			at++
+		}
+		at += hex.Encode(text[at:], bytesOf(part))
+	}
+	return string(text[:])
+}
+
+// leanEncoder writes records. Between two of one base it keeps what it knows of it.
+type leanEncoder struct {
+	base  *base // of which plain and delta know the bytes; nil: of none
+	plain []byte
+	delta delta.Encoder
+	buf   []byte
+	dec   leanDecoder
+}
+
+// use makes on the base of the records that follow.
+func (e *leanEncoder) use(on *base) {
+	if e.base == on {
+		return
+	}
+	e.base = nil
+	e.plain = e.dec.base(e.plain[:0], on)
+	e.delta.SetBase(e.plain)
+	e.base = on
+}
+
+// standalone returns the delta record of a base that is to be.
+func (e *leanEncoder) standalone(c *delta.Coding, raw []byte) string {
+	e.base = nil
+	e.delta.SetBase(nil)
+	e.buf = e.delta.Append(e.buf[:0], c, raw)
+	return string(e.buf)
+}
+
+func (e *leanEncoder) write(r record) string {
+	e.buf = r.appendHeader(e.buf[:0])
+	if !r.isBase {
+		e.use(r.base)
+		e.buf = e.delta.Append(e.buf, r.base.coding, r.obj.Raw)
+	}
+	return string(e.buf)
+}
+
+// leanDecoder reads records. It keeps the bytes of the last base.
+type leanDecoder struct {
+	on    *base
+	plain []byte
+	delta delta.Decoder
+}
+
+// base appends the bytes of a base to dst.
+func (d *leanDecoder) base(dst []byte, on *base) []byte {
+	if on.rec == "" {
+		return dst
+	}
+	return d.must(d.delta.Append(dst, on.coding, nil, bytesOf(on.rec)))
+}
+
+// object returns the bytes of an object, in memory of its own.
+func (d *leanDecoder) object(on *base, r record) []byte {
+	if r.isBase {
+		return d.base(nil, on)
+	}
+	if d.on != on {
+		d.on = nil
+		d.plain = d.base(d.plain[:0], on)
+		d.on = on
+	}
+	return d.must(d.delta.Append(nil, on.coding, d.plain, bytesOf(r.delta)))
+}
+
+// must returns the bytes that were read: a record is only ever read as it was written.
+func (d *leanDecoder) must(raw []byte, err error) []byte {
+	if err != nil {
+		panic("store: " + err.Error())
+	}
+	return raw
+}
