@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/wire"
+	"github.com/tarn-dev/tarn/wire/decode"
 )
 
 // ErrEncoding is returned by a codec for an encoding that its type does not have.
@@ -29,7 +31,8 @@ type ProtobufDecoder interface {
 //   - *unstructured.Unstructured: from JSON only; numbers are int64 or float64. Items of a built-in kind carry no kind
 //     of their own inside a list; they get example's.
 //   - a type of the Kubernetes API, also *metav1.PartialObjectMetadata: from protobuf if the type has it, and JSON.
-//     Their TypeMeta is left empty, as client-go's typed and metadata clients do it.
+//     Their TypeMeta is left empty, as client-go's typed and metadata clients do it. From protobuf, strings outside the
+//     metadata share the memory of one text per object (package wire/decode).
 //   - any other struct with JSON tags: from JSON. If it has no DeepCopyObject method, Copy goes through JSON.
 //
 // JSON is read as client-go reads it: keys are case-sensitive, unknown ones are ignored, and so are all but the last of
@@ -58,10 +61,37 @@ type protoMessage interface {
 type goCodec struct {
 	typ   reflect.Type
 	proto bool
+	plan  *plan
+}
+
+// plan is the decoder of a type, compiled when it is first needed: many a source never decodes.
+type plan struct {
+	once    sync.Once
+	decoder *decode.Decoder // nil where there is none for protobuf
 }
 
 func newGoCodec(structType reflect.Type) goCodec {
-	return goCodec{typ: structType, proto: reflect.PointerTo(structType).Implements(reflect.TypeFor[protoMessage]())}
+	proto := reflect.PointerTo(structType).Implements(reflect.TypeFor[protoMessage]())
+	return goCodec{typ: structType, proto: proto, plan: &plan{}}
+}
+
+// decodeProtobuf decodes by the compiled decoder, and where that does not know what to make of the bytes, by the
+// generated one.
+func (c goCodec) decodeProtobuf(raw []byte) (any, error) {
+	c.plan.once.Do(func() {
+		if d, err := decode.Compile(c.typ, nil); err == nil && d.DecodesProtobuf() {
+			c.plan.decoder = d
+		}
+	})
+	v, err := reflect.New(c.typ).Interface(), wire.ErrUnusual
+	if d := c.plan.decoder; d != nil {
+		err = d.Decode(object.Protobuf, raw, v)
+	}
+	if errors.Is(err, wire.ErrUnusual) {
+		v = reflect.New(c.typ).Interface()
+		err = v.(protoMessage).Unmarshal(raw)
+	}
+	return v, err
 }
 
 // DecodesProtobuf implements [ProtobufDecoder].
@@ -69,13 +99,14 @@ func (c goCodec) DecodesProtobuf() bool { return c.proto }
 
 // Decode implements object.Codec.
 func (c goCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
-	v := reflect.New(c.typ).Interface()
+	var v any
 	var err error
 	switch {
 	case enc == object.JSON:
+		v = reflect.New(c.typ).Interface()
 		err = json.Unmarshal(raw, v)
 	case enc == object.Protobuf && c.proto:
-		err = v.(protoMessage).Unmarshal(raw)
+		v, err = c.decodeProtobuf(raw)
 	default:
 		err = fmt.Errorf("%w: %s", ErrEncoding, enc)
 	}

@@ -197,6 +197,24 @@ func TestCodec_Decode_TypeMeta(t *testing.T) {
 	}
 }
 
+// Ensures that protobuf that no server writes is read as the generated code reads it, and broken protobuf is refused.
+func TestCodec_Decode_ProtobufRules(t *testing.T) {
+	codec := codecFor(t, &corev1.Pod{})
+	raw, err := samplePod().Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := []byte{0xa3, 0x06, 0x08, 0x01, 0xa4, 0x06} // field 100, which no pod has
+	if v, err := codec.Decode(object.Protobuf, append(group, raw...)); err != nil || !cmp.Equal(samplePod(), v.(*corev1.Pod)) {
+		t.Errorf("with a group: %v\n%s", err, cmp.Diff(samplePod(), v))
+	}
+	for _, broken := range [][]byte{raw[:len(raw)-1], group[:4], {0x08, 0x01}} {
+		if v, err := codec.Decode(object.Protobuf, broken); err == nil || !strings.Contains(err.Error(), "into v1.Pod") {
+			t.Errorf("%x: %v, %v", broken, v, err)
+		}
+	}
+}
+
 // Ensures that JSON is read as client-go reads it: case-sensitive, lenient about unknown keys, strict about types.
 func TestCodec_Decode_JSONRules(t *testing.T) {
 	codec := codecFor(t, &gadget{})
