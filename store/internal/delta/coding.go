@@ -9,9 +9,9 @@ import (
 // Coding is what the records of a collection have in common: a dictionary, and how often each byte occurs in them. It is
 // immutable and may be used concurrently. A record is only good together with the coding that it was made with.
 type Coding struct {
-	dict      []byte
-	index     dictIndex
-	ops, lits *table // nil: not coded
+	dict  []byte
+	index dictIndex
+	lits  *table // nil: literals are not coded
 }
 
 // table is a Huffman table for both directions.
@@ -33,30 +33,23 @@ const MaxDict = 1 << 18
 // Sample is an object that is typical, and the base it is typically encoded against.
 type Sample struct{ Base, Object []byte }
 
-// Trained returns a coding with the same dictionary and with Huffman tables that fit the samples.
+// Trained returns a coding with the same dictionary and with a Huffman table that fits the samples.
 func (c *Coding) Trained(samples []Sample) *Coding {
 	var e Encoder
-	var ops, lits [256]uint32
-	for i := range ops {
-		ops[i], lits[i] = 1, 1 // whatever comes, there is a code for it
+	var lits [256]uint32
+	for i := range lits {
+		lits[i] = 1 // whatever comes, there is a code for it
 	}
-	plain := &Coding{dict: c.dict, index: c.index}
+	trained := &Coding{dict: c.dict, index: c.index}
 	for _, s := range samples {
 		e.SetBase(s.Base)
-		e.parse(plain, s.Object)
-		count(&ops, e.ops)
+		e.parse(trained, s.Object)
 		count(&lits, e.lits)
 	}
-	t, err := newTable(&ops)
-	if err != nil {
-		return plain
+	if t, err := newTable(&lits); err == nil {
+		trained.lits = t
 	}
-	u, err := newTable(&lits)
-	if err != nil {
-		return plain
-	}
-	plain.ops, plain.lits = t, u
-	return plain
+	return trained
 }
 
 func count(histogram *[256]uint32, text []byte) {
@@ -84,8 +77,8 @@ func newTable(histogram *[256]uint32) (*table, error) {
 
 // dictIndex finds eight bytes again in a dictionary, as window does.
 type dictIndex struct {
-	places []uint16
-	shift  uint8
+	slots []slot
+	shift uint8
 }
 
 func newDictIndex(dict []byte) dictIndex {
@@ -93,23 +86,19 @@ func newDictIndex(dict []byte) dictIndex {
 	for 1<<bits < len(dict)/step*2 {
 		bits++
 	}
-	x := dictIndex{places: make([]uint16, 1<<bits), shift: 32 - bits}
+	x := dictIndex{slots: make([]slot, 1<<bits), shift: 32 - bits}
 	for i := 0; i+minMatch <= len(dict); i += step {
-		if place := i/step + 1; place <= 1<<16-1 {
-			x.places[hash(binary.LittleEndian.Uint64(dict[i:]))>>x.shift] = uint16(place)
+		if i <= maxPlace {
+			h := hash(binary.LittleEndian.Uint64(dict[i:]))
+			x.slots[h>>x.shift] = slotOf(h, i)
 		}
 	}
 	return x
 }
 
-func (x *dictIndex) find(dict []byte, word uint64, h uint32) (at int, ok bool) {
-	if len(x.places) == 0 {
-		return 0, false
+func (x *dictIndex) find(h uint32) int {
+	if len(x.slots) == 0 {
+		return -1
 	}
-	place := x.places[h>>x.shift]
-	if place == 0 {
-		return 0, false
-	}
-	at = int(place-1) * step
-	return at, binary.LittleEndian.Uint64(dict[at:]) == word
+	return x.slots[h>>x.shift].place(h)
 }

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Decoder reads records. It is used by one goroutine at a time; the zero value is ready.
 type Decoder struct {
-	ops, lits []byte
+	lits []byte
 }
 
 // Append appends what rec, made with the same coding and base, decodes to. On an error dst is returned as it was.
@@ -13,16 +13,9 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, rec []byte) ([]byte, error
 	if err != nil {
 		return dst, err
 	}
-	ops, err := expand(&d.ops, c.ops, body[:h.end], h.ops, h.flags&opsCoded != 0)
+	lits, err := d.expand(c, body[h.ops:], h)
 	if err != nil {
 		return dst, err
-	}
-	lits, err := expand(&d.lits, c.lits, body[h.end:], h.lits, h.flags&litsCoded != 0)
-	if err != nil {
-		return dst, err
-	}
-	if h.lits > h.size {
-		return dst, ErrCorrupt
 	}
 	start := len(dst)
 	if cap(dst)-start < h.size {
@@ -30,103 +23,130 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, rec []byte) ([]byte, error
 		copy(grown, dst)
 		dst = grown
 	}
-	out, ok := replay(dst[start:start:start+h.size], c.dict, base, ops, lits)
-	if !ok {
+	if !replay(dst[start:start+h.size], c.dict, base, body[:h.ops], lits) {
 		return dst[:start], ErrCorrupt
 	}
-	return dst[:start+len(out)], nil
+	return dst[:start+h.size], nil
 }
 
-// expand returns the n bytes that stored stands for. They are good until the next call with the same buffer.
-func expand(buf *[]byte, t *table, stored []byte, n int, coded bool) ([]byte, error) {
-	if !coded {
-		if len(stored) != n {
+// expand returns the literals. They are good until the next call.
+func (d *Decoder) expand(c *Coding, stored []byte, h header) ([]byte, error) {
+	if !h.coded {
+		if len(stored) != h.lits {
 			return nil, ErrCorrupt
 		}
 		return stored, nil
 	}
 	// A code is at least one bit long.
-	if t == nil || n > 8*len(stored) {
+	if c.lits == nil || h.lits > 8*len(stored) {
 		return nil, ErrCorrupt
 	}
-	if cap(*buf) < n {
-		*buf = make([]byte, n+n/4)
+	if cap(d.lits) < h.lits {
+		d.lits = make([]byte, h.lits+h.lits/4)
 	}
-	out, err := t.decode.Decompress1X((*buf)[:0:n], stored)
-	if err != nil || len(out) != n {
+	out, err := c.lits.decode.Decompress4X(d.lits[:0:h.lits], stored)
+	if err != nil || len(out) != h.lits {
 		return nil, ErrCorrupt
 	}
 	return out, nil
 }
 
-// replay follows the ops. dst is empty and has the capacity for exactly what comes out.
-func replay(dst, dict, base, ops, lits []byte) (out []byte, ok bool) {
-	nextInBase, lastDict := 0, 0
-	for len(ops) > 0 {
-		origin, literals := int(ops[0])&(1<<originBits-1), int(ops[0])>>originBits
-		ops = ops[1:]
-		if literals == maxShort {
-			more, n := binary.Uvarint(ops)
-			if n <= 0 || more > MaxSize {
-				return nil, false
-			}
-			literals, ops = literals+int(more), ops[n:]
-		}
-		length, n := binary.Uvarint(ops)
-		if n <= 0 || length > MaxSize || literals > len(lits) {
-			return nil, false
-		}
-		ops = ops[n:]
-		size := int(length) + minMatch
-		if literals+size > cap(dst)-len(dst) {
-			return nil, false
-		}
-		dst, lits = append(dst, lits[:literals]...), lits[literals:]
-		if origin == fromSelf {
-			distance, n := binary.Uvarint(ops)
-			if n <= 0 || distance == 0 || distance > uint64(len(dst)) {
-				return nil, false
-			}
-			ops = ops[n:]
-			dst = repeat(dst, int(distance), size)
-			continue
-		}
-		offset, n := binary.Varint(ops)
-		if n <= 0 || offset > MaxSize || offset < -MaxSize {
-			return nil, false
-		}
-		ops = ops[n:]
-		from, at := dict, lastDict+int(offset)
-		switch origin {
-		case fromBase:
-			from, at = base, nextInBase+literals+int(offset)
-		case fromDict:
-		default:
-			return nil, false
-		}
-		if at < 0 || at > len(from) || size > len(from)-at {
-			return nil, false
-		}
-		dst = append(dst, from[at:at+size]...)
-		if origin == fromBase {
-			nextInBase = at + size
-		} else {
-			lastDict = at + size
-		}
+// short is how much is copied at once, whether there is that much or not, where there is room: nearly all copies and
+// literals are shorter, and a call of memmove costs more than the copy.
+const short = 32
+
+// number reads a varint from ops[i:]; next is -1 where there is none.
+func number(ops []byte, i int) (n uint64, next int) {
+	if i < len(ops) && ops[i] < 0x80 {
+		return uint64(ops[i]), i + 1
 	}
-	if len(lits) != cap(dst)-len(dst) {
-		return nil, false
+	n, k := binary.Uvarint(ops[min(i, len(ops)):])
+	if k <= 0 || n > 4*MaxSize {
+		return 0, -1
 	}
-	return append(dst, lits...), true
+	return n, i + k
 }
 
-// repeat appends size bytes that begin distance before the end; they may reach into themselves.
-func repeat(dst []byte, distance, size int) []byte {
+// replay follows the ops and reports whether they fill dst exactly.
+func replay(dst, dict, base, ops, lits []byte) bool {
+	out, shift, lastDict := 0, 0, 0
+	for i := 0; i < len(ops); {
+		origin, literals := int(ops[i])&(1<<originBits-1), int(ops[i])>>originBits
+		i++
+		if literals == maxShort {
+			more, next := number(ops, i)
+			if next < 0 {
+				return false
+			}
+			literals, i = literals+int(more), next
+		}
+		length, next := number(ops, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		size := int(length) + minMatch
+		if literals > len(lits) || literals+size > len(dst)-out {
+			return false
+		}
+		if literals <= short && len(lits) >= short && len(dst)-out >= short {
+			*(*[short]byte)(dst[out:]) = *(*[short]byte)(lits)
+		} else {
+			copy(dst[out:], lits[:literals])
+		}
+		lits, out = lits[literals:], out+literals
+
+		place := uint64(0)
+		if origin != fromNext {
+			if place, next = number(ops, i); next < 0 {
+				return false
+			}
+			i = next
+		}
+		from, at := base, out-shift
+		switch origin {
+		case fromBase:
+			at += signed(place)
+		case fromDict:
+			from, at = dict, lastDict+signed(place)
+		case fromSelf:
+			if place == 0 || place > uint64(out) {
+				return false
+			}
+			repeat(dst, out, int(place), size)
+			out += size
+			continue
+		}
+		if at < 0 || at > len(from) || size > len(from)-at {
+			return false
+		}
+		if size <= short && len(from)-at >= short && len(dst)-out >= short {
+			*(*[short]byte)(dst[out:]) = *(*[short]byte)(from[at:])
+		} else {
+			copy(dst[out:], from[at:at+size])
+		}
+		if origin == fromDict {
+			lastDict = at + size
+		} else {
+			shift = out - at
+		}
+		out += size
+	}
+	if len(lits) != len(dst)-out {
+		return false
+	}
+	copy(dst[out:], lits)
+	return true
+}
+
+// signed undoes the zigzag of [binary.AppendVarint].
+func signed(u uint64) int { return int(u>>1) ^ -int(u&1) }
+
+// repeat copies size bytes to dst[out:] from distance before it; they may reach into themselves.
+func repeat(dst []byte, out, distance, size int) {
 	for size > 0 {
 		n := min(size, distance)
-		at := len(dst) - distance
-		dst = append(dst, dst[at:at+n]...)
-		size -= n
+		copy(dst[out:out+n], dst[out-distance:])
+		out, size = out+n, size-n
 	}
-	return dst
 }

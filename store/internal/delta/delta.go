@@ -2,9 +2,9 @@
 // sibling, and a dictionary of text that all objects of a collection share.
 //
 // A record is a list of copies (from the base, the dictionary, or the record's own beginning) and the literal bytes
-// between them, in the manner of Ziv and Lempel (LZ77, 1977) and of VCDIFF (RFC 3284); copies and literals are then
-// Huffman coded with tables that the whole collection shares, because a table of its own costs a short record more than
-// it gains.
+// between them, in the manner of Ziv and Lempel (LZ77, 1977) and of VCDIFF (RFC 3284); the literals are then Huffman coded
+// with a table that the whole collection shares, because a table of its own costs a short record more than it gains. The
+// copies are not: most are two bytes, and decoding is what a reader waits for.
 //
 // Nothing here keeps the bytes it is given, but a [Coding] its dictionary.
 package delta
@@ -19,56 +19,52 @@ var ErrCorrupt = errors.New("corrupt delta record")
 
 // Where a copy comes from.
 const (
-	fromBase = iota // at an offset from where the last copy of the base would go on
-	fromDict        // at an offset from the end of the last copy of the dictionary
+	fromNext = iota // the base, as far from its place there as the last copy of it was: what lay between was replaced
+	fromBase        // the base, at an offset from that
+	fromDict        // the dictionary, at an offset from the end of its last copy
 	fromSelf        // at a distance back
 )
 
 // An op is: a byte with the origin in the low two bits and the number of literals before it in the others, which if all
-// are set is followed by the rest of the number; the length of the copy less minMatch; its place. Numbers are varints.
+// are set is followed by the rest of the number; the length of the copy less minMatch; its place, but for fromNext. Numbers
+// are varints.
 const (
 	originBits = 2
 	maxShort   = 1<<(8-originBits) - 1
 	minMatch   = 8
 )
 
-// A record begins with the length of the decoded bytes, a byte with the flags that follow, and the lengths of the ops, of
-// the literals, and of the ops as stored.
-const (
-	opsCoded = 1 << iota
-	litsCoded
-)
-
-// header is the beginning of a record.
+// header is the beginning of a record: whether the literals are coded, and the lengths of the decoded bytes, of the ops,
+// and of the literals once decoded. The ops follow, and then the literals.
 type header struct {
-	flags                byte
-	size, ops, lits, end int
+	coded           bool
+	size, ops, lits int
 }
 
 func (h header) append(dst []byte) []byte {
-	dst = append(dst, h.flags)
-	for _, n := range [...]int{h.size, h.ops, h.lits, h.end} {
-		dst = binary.AppendUvarint(dst, uint64(n))
+	size := uint64(h.size) << 1
+	if h.coded {
+		size |= 1
 	}
-	return dst
+	dst = binary.AppendUvarint(dst, size)
+	dst = binary.AppendUvarint(dst, uint64(h.ops))
+	return binary.AppendUvarint(dst, uint64(h.lits))
 }
 
 func readHeader(rec []byte) (h header, rest []byte, err error) {
-	if len(rec) == 0 {
-		return h, nil, ErrCorrupt
-	}
-	h.flags, rest = rec[0], rec[1:]
-	for _, n := range [...]*int{&h.size, &h.ops, &h.lits, &h.end} {
-		v, k := binary.Uvarint(rest)
-		if k <= 0 || v > MaxSize {
+	var n [3]uint64
+	for i := range n {
+		v, k := binary.Uvarint(rec)
+		if k <= 0 || v > 2*MaxSize+1 {
 			return h, nil, ErrCorrupt
 		}
-		*n, rest = int(v), rest[k:]
+		n[i], rec = v, rec[k:]
 	}
-	if h.end > len(rest) {
+	h = header{coded: n[0]&1 != 0, size: int(n[0] >> 1), ops: int(n[1]), lits: int(n[2])}
+	if h.ops > len(rec) || h.lits > h.size {
 		return h, nil, ErrCorrupt
 	}
-	return h, rest, nil
+	return h, rec, nil
 }
 
 // MaxSize is the most bytes that a record can stand for; an object that etcd takes is much smaller.

@@ -11,123 +11,112 @@ import (
 type Encoder struct {
 	base  []byte
 	known window // of base
-	self  window
+	seen  window // of base, and of the object as far as it has been encoded
 
-	ops, lits  []byte
-	opsHuff    huff0.Scratch
-	litsHuff   huff0.Scratch
-	coding     *Coding // whose tables the two have
-	lastDict   int
-	nextInBase int
+	ops, lits []byte
+	huff      huff0.Scratch
+	coding    *Coding // whose table huff has
+	shift     int     // of the last copy of the base: how far behind its place there it stands here
+	lastDict  int
 }
 
 // SetBase sets the base of the records that follow, which must not change as long as it is. To index it costs about as
 // much as a record, so it is worth while to encode siblings in a row.
 func (e *Encoder) SetBase(base []byte) {
 	e.base = base
-	e.known.reset()
-	e.known.addAll(base)
+	e.known = window{}
+	for i := 0; i+minMatch <= len(base); i += step {
+		e.known.set(hash(binary.LittleEndian.Uint64(base[i:])), i)
+	}
 }
 
 // Append appends the record of src, of at most [MaxSize] bytes, to dst.
 func (e *Encoder) Append(dst []byte, c *Coding, src []byte) []byte {
 	e.parse(c, src)
-	h := header{size: len(src), ops: len(e.ops), lits: len(e.lits)}
-	e.use(c)
-	ops, coded := squeeze(&e.opsHuff, c.ops, e.ops)
-	if coded {
-		h.flags |= opsCoded
-	}
-	lits, coded := squeeze(&e.litsHuff, c.lits, e.lits)
-	if coded {
-		h.flags |= litsCoded
-	}
-	h.end = len(ops)
-	dst = h.append(dst)
-	dst = append(dst, ops...)
+	lits, coded := e.squeeze(c)
+	dst = header{coded: coded, size: len(src), ops: len(e.ops), lits: len(e.lits)}.append(dst)
+	dst = append(dst, e.ops...)
 	return append(dst, lits...)
 }
 
-// use gives the encoder the tables of c.
-func (e *Encoder) use(c *Coding) {
-	if e.coding == c {
-		return
-	}
-	e.coding = c
-	if c.ops != nil {
-		e.opsHuff.TransferCTable(&c.ops.encode)
-		e.litsHuff.TransferCTable(&c.lits.encode)
-	}
-}
+// minDict is the length from which on a copy of the dictionary is worth its place there, which takes three bytes mostly.
+const minDict = 12
 
-// squeeze Huffman codes in where that makes it shorter.
-func squeeze(s *huff0.Scratch, t *table, in []byte) (out []byte, coded bool) {
-	if t == nil || len(in) < 16 {
-		return in, false
+// minCoded is how many literals there must be to be coded: there are four streams, and their lengths take six bytes.
+const minCoded = 32
+
+// squeeze Huffman codes the literals, where that makes them shorter.
+func (e *Encoder) squeeze(c *Coding) (out []byte, coded bool) {
+	if c.lits == nil || len(e.lits) < minCoded {
+		return e.lits, false
 	}
-	s.Reuse = huff0.ReusePolicyMust
-	out, _, err := huff0.Compress1X(in, s)
+	if e.coding != c {
+		e.coding = c
+		e.huff.TransferCTable(&c.lits.encode)
+		e.huff.Reuse = huff0.ReusePolicyMust
+	}
+	out, _, err := huff0.Compress4X(e.lits, &e.huff)
 	if err != nil { // longer, or too long for one block
-		return in, false
+		return e.lits, false
 	}
 	return out, true
 }
 
 // parse finds the ops and the literals of src.
 func (e *Encoder) parse(c *Coding, src []byte) {
-	e.self.reset()
+	e.seen = e.known
 	e.ops, e.lits = e.ops[:0], e.lits[:0]
-	e.lastDict, e.nextInBase = 0, 0
-	lit := 0 // where the literals begin that are not written yet
+	e.shift, e.lastDict = 0, 0
+	own := (len(e.base) + step - 1) &^ (step - 1) // where src stands in the window
+	lit := 0                                      // where the literals begin that are not written yet
 	for i := 0; i+minMatch <= len(src); {
-		origin, at, ok := e.find(c, src, i, lit)
-		if !ok {
-			e.self.add(src, i)
-			i += stride(i - lit)
-			continue
+		word := binary.LittleEndian.Uint64(src[i:])
+		origin, from, at := fromNext, e.base, i-e.shift
+		if at < 0 || at+minMatch > len(e.base) || binary.LittleEndian.Uint64(e.base[at:]) != word {
+			h := hash(word)
+			place := e.seen.find(h)
+			if place < own {
+				origin, from, at = fromBase, e.base, place
+			} else {
+				origin, from, at = fromSelf, src, place-own
+			}
+			if place < 0 || binary.LittleEndian.Uint64(from[at:]) != word {
+				if at = c.index.find(h); at < 0 || binary.LittleEndian.Uint64(c.dict[at:]) != word {
+					if i%step == 0 {
+						e.seen.set(h, own+i)
+					}
+					i += stride(i - lit)
+					continue
+				}
+				origin, from = fromDict, c.dict
+			}
 		}
-		from := c.dict
-		switch origin {
-		case fromBase:
-			from = e.base
-		case fromSelf:
-			from = src
-		}
-		start, length := i, matchLen(from[at:], src[i:])
+		start, length := i, minMatch+matchLen(from[at+minMatch:], src[i+minMatch:])
 		for start > lit && at > 0 && from[at-1] == src[start-1] {
 			start, at, length = start-1, at-1, length+1
 		}
+		if origin == fromDict && length < minDict {
+			i += stride(i - lit)
+			continue
+		}
 		e.op(origin, start-lit, at, start, length)
 		e.lits = append(e.lits, src[lit:start]...)
-		e.self.add(src, i)
 		lit = start + length
 		i = lit
 	}
 	e.lits = append(e.lits, src[lit:]...)
 }
 
-// find looks for what follows at src[i:]: first where the base would go on, as if the literals so far were a change of
-// equal length.
-func (e *Encoder) find(c *Coding, src []byte, i, lit int) (origin, at int, ok bool) {
-	word := binary.LittleEndian.Uint64(src[i:])
-	if at := e.nextInBase + i - lit; at+minMatch <= len(e.base) && binary.LittleEndian.Uint64(e.base[at:]) == word {
-		return fromBase, at, true
-	}
-	h := hash(word)
-	if at, ok := e.known.find(e.base, word, h); ok {
-		return fromBase, at, true
-	}
-	if at, ok := e.self.find(src, word, h); ok && at < i {
-		return fromSelf, at, true
-	}
-	if at, ok := c.index.find(c.dict, word, h); ok {
-		return fromDict, at, true
-	}
-	return 0, 0, false
-}
-
 // op writes an op: a copy of length bytes from at, to start, after a number of literals.
 func (e *Encoder) op(origin, literals, at, start, length int) {
+	offset := at - (start - e.shift)
+	if origin <= fromBase {
+		origin = fromBase
+		if offset == 0 {
+			origin = fromNext
+		}
+		e.shift = start - at
+	}
 	if literals < maxShort {
 		e.ops = append(e.ops, byte(literals<<originBits|origin))
 	} else {
@@ -137,8 +126,7 @@ func (e *Encoder) op(origin, literals, at, start, length int) {
 	e.ops = binary.AppendUvarint(e.ops, uint64(length-minMatch))
 	switch origin {
 	case fromBase:
-		e.ops = binary.AppendVarint(e.ops, int64(at-e.nextInBase-literals))
-		e.nextInBase = at + length
+		e.ops = binary.AppendVarint(e.ops, int64(offset))
 	case fromDict:
 		e.ops = binary.AppendVarint(e.ops, int64(at-e.lastDict))
 		e.lastDict = at + length

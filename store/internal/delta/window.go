@@ -1,48 +1,38 @@
 package delta
 
-import "encoding/binary"
-
 // window finds eight bytes again in a text. Only every step-th place is known, so it finds what repeats for at least
-// step-1 bytes more. A later place takes that of an earlier one with the same hash; what is found is compared.
-type window struct {
-	// places holds where, in steps and plus one; 0 is nowhere.
-	places [1 << windowBits]uint16
-	used   bool
-}
+// step-1 bytes more. A later place takes that of an earlier one with the same hash; whoever finds one compares.
+type window [1 << windowBits]slot
+
+// slot holds a place, in steps and plus one (0 is nowhere), and above that bits of the hash, because to look at a place in
+// vain costs more than all else.
+type slot uint32
 
 const (
 	windowBits = 12
 	step       = 4
+	placeBits  = 16
+	maxPlace   = (1<<placeBits - 2) * step
 )
 
-// hash spreads eight bytes over 32 bits, of which a table takes the highest it needs.
+// hash spreads eight bytes over 32 bits. A table takes the highest it needs to find a slot, and the slot has the lowest.
 func hash(word uint64) uint32 { return uint32(word * 0x9E3779B185EBCA87 >> 32) }
 
-func (w *window) reset() {
-	if w.used {
-		*w = window{}
+func slotOf(h uint32, place int) slot { return slot(h<<placeBits | uint32(place/step+1)) }
+
+// place returns where a word with this hash stands, perhaps; -1 if nowhere.
+func (s slot) place(h uint32) int {
+	if uint32(s)>>placeBits != h&(1<<placeBits-1) {
+		return -1
+	}
+	return (int(s&(1<<placeBits-1)) - 1) * step
+}
+
+// set makes known where a word with this hash stands, a multiple of step.
+func (w *window) set(h uint32, place int) {
+	if place <= maxPlace {
+		w[h>>(32-windowBits)] = slotOf(h, place)
 	}
 }
 
-// add makes the bytes at text[i:] known if i is one of the places that are.
-func (w *window) add(text []byte, i int) {
-	if place := i/step + 1; i%step == 0 && place <= 1<<16-1 {
-		w.places[hash(binary.LittleEndian.Uint64(text[i:]))>>(32-windowBits)] = uint16(place)
-		w.used = true
-	}
-}
-
-func (w *window) addAll(text []byte) {
-	for i := 0; i+minMatch <= len(text); i += step {
-		w.add(text, i)
-	}
-}
-
-func (w *window) find(text []byte, word uint64, h uint32) (at int, ok bool) {
-	place := w.places[h>>(32-windowBits)]
-	if place == 0 {
-		return 0, false
-	}
-	at = int(place-1) * step
-	return at, binary.LittleEndian.Uint64(text[at:]) == word
-}
+func (w *window) find(h uint32) int { return w[h>>(32-windowBits)].place(h) }
