@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/tarn-dev/tarn/internal/mirror"
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // EventType says what an [Event] reports.
@@ -81,7 +83,7 @@ func (e Event[T]) Version() string { return e.change.Newest().Version() }
 
 // New returns the newest known value, decoded for the caller, who owns it. For Deleted it is the final state, or the last
 // stored one where that is not known.
-func (e Event[T]) New() (T, error) { return e.read(e.Object()) }
+func (e Event[T]) New() (T, error) { return e.read(e.change.Newest()) }
 
 // Old returns the value before the change, decoded for the caller, who owns it; [ErrNoValue] for Added.
 func (e Event[T]) Old() (T, error) {
@@ -89,13 +91,13 @@ func (e Event[T]) Old() (T, error) {
 		var zero T
 		return zero, fmt.Errorf("%s %s: %w", e.Type, e.Key, ErrNoValue)
 	}
-	return e.read(e.Before())
+	return e.read(e.change.Old)
 }
 
-func (e Event[T]) read(obj *object.Object) (T, error) {
-	v, err := decode[T](obj)
+func (e Event[T]) read(ref store.Ref) (T, error) {
+	v, err := decode[T](ref)
 	if err != nil && e.failed != nil {
-		e.failed(obj, err)
+		e.failed(ref.Object(), err)
 	}
 	return v, err
 }
@@ -136,24 +138,45 @@ func (f Funcs[T]) Handle(ctx context.Context, e Event[T]) {
 	}
 }
 
-// decode returns the private value of obj as a T.
-func decode[T any](obj *object.Object) (T, error) { return as[T](obj, (*object.Object).Decode) }
+// decode returns the private value of what ref refers to, as a T.
+func decode[T any](ref store.Ref) (T, error) {
+	if isObject[T]() {
+		return as[T](ref.Object())
+	}
+	return typed[T](ref.Decode())
+}
 
 // view returns the shared value of obj as a T.
-func view[T any](obj *object.Object) (T, error) { return as[T](obj, (*object.Object).View) }
-
-func as[T any](obj *object.Object, read func(*object.Object) (any, error)) (T, error) {
-	var zero T
-	if o, ok := any(obj).(T); ok {
-		return o, nil // an informer of *object.Object: the encoded form is the value
+func view[T any](obj *object.Object) (T, error) {
+	if isObject[T]() {
+		return as[T](obj)
 	}
-	v, err := read(obj)
+	return typed[T](obj.View())
+}
+
+// own returns the private value of obj as a T.
+func own[T any](obj *object.Object) (T, error) {
+	if isObject[T]() {
+		return as[T](obj)
+	}
+	return typed[T](obj.Decode())
+}
+
+// isObject reports whether T is the encoded form itself.
+func isObject[T any]() bool { return reflect.TypeFor[T]() == reflect.TypeFor[*object.Object]() }
+
+func typed[T any](v any, err error) (T, error) {
 	if err != nil {
+		var zero T
 		return zero, err
 	}
+	return as[T](v)
+}
+
+func as[T any](v any) (T, error) {
 	t, ok := v.(T)
 	if !ok {
-		return zero, fmt.Errorf("%s: the codec makes %T, not %T", obj.Key, v, zero)
+		return t, fmt.Errorf("the codec makes %T, not %T", v, t)
 	}
 	return t, nil
 }

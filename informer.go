@@ -43,7 +43,7 @@ type Informer[T any] struct {
 	group   schema.GroupResource
 	adding  sync.Mutex // held by who replaces indexes
 	paths   sync.Map   // of pathReader by path
-	views   views[T]
+	views   *views[T]
 
 	mu       sync.Mutex
 	runCtx   context.Context // nil while not running, or about to end
@@ -58,7 +58,7 @@ type Informer[T any] struct {
 // For returns an informer of hub's server for the collection that T's type, or the option [Resource], names. It sends
 // nothing: Run does. Errors are mistakes in the options: a path that T does not have, a function of another type.
 func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
-	var c config
+	c := config{hot: hotViews}
 	for _, o := range options {
 		o(&c)
 	}
@@ -115,7 +115,7 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 // apply: the source does. codec makes T; the source's objects may carry it, or one that makes the same. Errors are
 // mistakes in the options, and a source that is nil.
 func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option) (*Informer[T], error) {
-	var c config
+	c := config{hot: hotViews}
 	for _, o := range options {
 		o(&c)
 	}
@@ -164,6 +164,7 @@ func newInformer[T any](c *config, build func() (*mirror.Mirror, error)) (*Infor
 		return nil, err
 	}
 	i := &Informer[T]{name: c.name, mirror: m, logger: c.logger, metrics: c.metrics, onError: c.onError}
+	i.views = newViews[T](c.hot)
 	i.indexes.Store(&indexes)
 	return i, nil
 }

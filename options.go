@@ -30,6 +30,7 @@ type config struct {
 	keep       *function
 	transform  *function
 	layout     store.Layout
+	hot        int64 // bytes
 	codec      object.Codec
 	logger     *slog.Logger
 	metrics    Metrics
@@ -156,7 +157,7 @@ func Transform[T any](f func(T) (T, error)) Option {
 	fn := &function{what: "transform", takes: reflect.TypeFor[T]()}
 	fn.apply = func(o *object.Object) (*object.Object, error) {
 		received := *o
-		v, err := decode[T](&received)
+		v, err := own[T](&received)
 		if err != nil {
 			return nil, err
 		}
@@ -194,6 +195,10 @@ func encode(o *object.Object, value any) (*object.Object, error) {
 
 // Live keeps decoded values instead of bytes: for a small set that is read in full all the time. See [store.Live].
 func Live() Option { return func(c *config) { c.layout = store.Live } }
+
+// HotViews is how many bytes of decoded values are kept for [Informer.View], of the objects that are looked at again and
+// again (default 6 MB; each is counted with four times its encoded size). 0 keeps none.
+func HotViews(bytes int64) Option { return func(c *config) { c.hot = bytes } }
 
 // Codec decodes the objects; needed for a type that is neither of the Kubernetes API nor a struct with JSON tags.
 func Codec(codec object.Codec) Option { return func(c *config) { c.codec = codec } }

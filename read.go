@@ -65,25 +65,25 @@ func (s Snapshot[T]) Get(key string) (value T, exists bool, err error) {
 }
 
 // View is [Snapshot.Get] for who only looks: the value is shared with all who look at this version of the object and must
-// not be changed. It is decoded for the first, and let go when the last has dropped it; where values are kept decoded
-// ([Live]) it costs nothing.
+// not be changed. It is decoded for the first, and let go when the last has dropped it, but for what is looked at again and
+// again ([HotViews]); where values are kept decoded ([Live]) it costs nothing.
 func (s Snapshot[T]) View(key string) (value T, exists bool, err error) {
 	return s.read(key, s.i.views.get)
 }
 
-func (s Snapshot[T]) read(key string, as func(*object.Object) (T, error)) (value T, exists bool, err error) {
-	obj, ok := s.s.Get(key)
-	if !ok {
+func (s Snapshot[T]) read(key string, as func(store.Ref) (T, error)) (value T, exists bool, err error) {
+	ref := s.s.Ref(key)
+	if ref.IsZero() {
 		return value, false, nil
 	}
-	value, err = s.value(obj, as)
+	value, err = s.value(ref, as)
 	return value, true, err
 }
 
-func (s Snapshot[T]) value(obj *object.Object, as func(*object.Object) (T, error)) (T, error) {
-	value, err := as(obj)
+func (s Snapshot[T]) value(ref store.Ref, as func(store.Ref) (T, error)) (T, error) {
+	value, err := as(ref)
 	if err != nil {
-		s.i.failed(obj, err)
+		s.i.failed(ref.Object(), err)
 	}
 	return value, err
 }
@@ -98,11 +98,12 @@ func (s Snapshot[T]) Field(key, path string) (values []string, exists bool, err 
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", s.i.name, err)
 	}
-	obj, ok := s.s.Get(key)
-	if !ok {
+	ref := s.s.Ref(key)
+	if ref.IsZero() {
 		return nil, false, nil
 	}
-	if values, err = read(obj); err != nil {
+	ref.Lend(func(obj *object.Object) { values, err = read(obj) })
+	if err != nil {
 		return nil, true, fmt.Errorf("%s: %w", key, err)
 	}
 	return values, true, nil
@@ -134,14 +135,14 @@ func (s Snapshot[T]) By(index, value string) iter.Seq2[T, error] {
 // state.
 func (s Snapshot[T]) List(conds ...Cond) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		objects, err := s.Objects(conds...)
+		refs, err := s.refs(conds)
 		if err != nil {
 			var zero T
 			yield(zero, err)
 			return
 		}
-		for obj := range objects {
-			if !yield(s.value(obj, decode[T])) {
+		for ref := range refs {
+			if !yield(s.value(ref, decode[T])) {
 				return
 			}
 		}
@@ -151,6 +152,21 @@ func (s Snapshot[T]) List(conds ...Cond) iter.Seq2[T, error] {
 // Objects iterates over the objects for which all conditions hold in encoded form, with their metadata: shared and
 // read-only, nothing is decoded. The error is an unknown index or a selector that cannot be read.
 func (s Snapshot[T]) Objects(conds ...Cond) (iter.Seq[*object.Object], error) {
+	refs, err := s.refs(conds)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*object.Object) bool) {
+		for ref := range refs {
+			if !yield(ref.Object()) {
+				return
+			}
+		}
+	}, nil
+}
+
+// refs iterates over references to the objects for which all conditions hold.
+func (s Snapshot[T]) refs(conds []Cond) (iter.Seq[store.Ref], error) {
 	resolved := make([]store.Cond, len(conds))
 	for n, c := range conds {
 		if c.err != nil {
@@ -165,7 +181,7 @@ func (s Snapshot[T]) Objects(conds ...Cond) (iter.Seq[*object.Object], error) {
 		}
 		resolved[n] = store.Equals(name, c.value)
 	}
-	return s.s.Where(resolved...)
+	return s.s.RefsWhere(resolved...)
 }
 
 // IndexValues returns the values under which the index finds at least one object, sorted.

@@ -7,52 +7,75 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/internal/hot"
+	"github.com/tarn-dev/tarn/store"
 )
 
 // views are the shared values of an informer: of each version that somebody is looking at, the value that was decoded
 // for the first who asked. They are held weakly, by a pointer to the value itself, so that the collector ends the sharing
-// when nobody has the value any more.
+// when nobody has the value any more; what is looked at again and again is kept as long as there is room.
 type views[T any] struct {
+	hot    *hot.Cache[*byte, T] // by the ID of a store.Ref
 	mu     sync.Mutex
-	shared map[viewKey]weak.Pointer[byte]
+	shared map[*byte]weak.Pointer[byte]
 }
 
-type viewKey struct{ key, uid, version string }
+// hotViews is how many bytes of values are kept by default.
+const hotViews = 6 << 20
 
-// get returns the shared value of obj.
-func (v *views[T]) get(obj *object.Object) (T, error) {
-	// Without a version one state cannot be told from the next, and what is no pointer cannot be shared.
-	if obj.Value != nil || obj.Version == "" || reflect.TypeFor[T]().Kind() != reflect.Pointer {
-		return view[T](obj)
-	}
-	k := viewKey{obj.Key, obj.UID, obj.Version}
-	if value, ok := v.find(k); ok {
+// sizeOfValue says what a value is counted with, by the size of its encoded form: about what an unstructured one takes,
+// and more than a typed one.
+func sizeOfValue(encoded int) int64 { return 4*int64(encoded) + 512 }
+
+func newViews[T any](limit int64) *views[T] {
+	return &views[T]{hot: hot.New[*byte, T](limit), shared: map[*byte]weak.Pointer[byte]{}}
+}
+
+// get returns the shared value of what ref refers to.
+func (v *views[T]) get(ref store.Ref) (T, error) {
+	id := ref.ID()
+	if value, ok := v.hot.Get(id); ok {
 		return value, nil
 	}
-	value, err := view[T](obj)
-	// T is a pointer, so its value is an address; as a *byte it keeps alive, and is kept alive by, the same object.
-	p := *(**byte)(unsafe.Pointer(&value))
-	if err != nil || p == nil {
-		return value, err
+	if value, ok := ref.Value(); ok {
+		return as[T](value)
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if first := v.shared[k].Value(); first != nil { // somebody else was quicker
-		return *(*T)(unsafe.Pointer(&first)), nil
+	if isObject[T]() || reflect.TypeFor[T]().Kind() != reflect.Pointer { // what is no pointer cannot be shared
+		return decode[T](ref)
 	}
-	if v.shared == nil {
-		v.shared = make(map[viewKey]weak.Pointer[byte])
+	value, ok := v.find(id)
+	if !ok {
+		var err error
+		if value, err = decode[T](ref); err != nil {
+			return value, err
+		}
+		value = v.share(id, value)
 	}
-	v.shared[k] = weak.Make(p)
-	runtime.AddCleanup(p, v.drop, k)
+	v.hot.Offer(id, sizeOfValue(ref.Size()), func() T { return value })
 	return value, nil
 }
 
-func (v *views[T]) find(k viewKey) (value T, ok bool) {
+// share makes value the one that all get, unless somebody else was quicker, and returns that.
+func (v *views[T]) share(id *byte, value T) T {
+	// T is a pointer, so its value is an address; as a *byte it keeps alive, and is kept alive by, the same object.
+	p := *(**byte)(unsafe.Pointer(&value))
+	if p == nil {
+		return value
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	p := v.shared[k].Value()
+	if first := v.shared[id].Value(); first != nil {
+		return *(*T)(unsafe.Pointer(&first))
+	}
+	v.shared[id] = weak.Make(p)
+	runtime.AddCleanup(p, v.drop, id)
+	return value
+}
+
+func (v *views[T]) find(id *byte) (value T, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.shared[id].Value()
 	if p == nil {
 		return value, false
 	}
@@ -60,10 +83,10 @@ func (v *views[T]) find(k viewKey) (value T, ok bool) {
 }
 
 // drop forgets a value that is gone, unless another one has taken its place.
-func (v *views[T]) drop(k viewKey) {
+func (v *views[T]) drop(id *byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.shared[k].Value() == nil {
-		delete(v.shared, k)
+	if v.shared[id].Value() == nil {
+		delete(v.shared, id)
 	}
 }

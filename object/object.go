@@ -54,6 +54,13 @@ type Codec interface {
 	Meta(value any) (Meta, error)
 }
 
+// OwningCodec is an optional interface of a [Codec].
+type OwningCodec interface {
+	// DecodeOwned is Codec.Decode for a caller who gives raw away: the value may keep it as its memory, so nobody may read or
+	// change it any more, also after an error.
+	DecodeOwned(enc Encoding, raw []byte) (any, error)
+}
+
 // Meta is what the pipeline needs to know of an object without decoding it. It is comparable field by field; its
 // slices must not be modified. Its strings may share one buffer: use [strings.Clone] on one that outlives the object.
 type Meta struct {
@@ -175,10 +182,25 @@ func (o *Object) Decode() (any, error) {
 		return o.Codec.Copy(o.Value), nil
 	}
 	v, err := o.Codec.Decode(o.Encoding, o.Raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: decode %s: %w", o.Key, o.Encoding, err)
+	return v, o.undecodable(err)
+}
+
+// Spend is [Object.Decode] for who has the object alone, and gives it away: its bytes may become part of the value, so
+// nobody may use it any more, also after an error.
+func (o *Object) Spend() (any, error) {
+	codec, ok := o.Codec.(OwningCodec)
+	if !ok || o.Value != nil {
+		return o.Decode()
 	}
-	return v, nil
+	v, err := codec.DecodeOwned(o.Encoding, o.Raw)
+	return v, o.undecodable(err)
+}
+
+func (o *Object) undecodable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: decode %s: %w", o.Key, o.Encoding, err)
 }
 
 // View returns a value that may be shared with others: it must not be modified. It is Value where there is one, else

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/tarn-dev/tarn/object"
 )
@@ -26,6 +27,10 @@ type layout interface {
 	drop(h handle)
 	// get returns the object, which is shared or made anew.
 	get(h handle) *object.Object
+	// decode returns the object's value, for the caller alone.
+	decode(h handle) (any, error)
+	// lend calls read with the object, of which nothing is good when read has returned; Meta need not be there.
+	lend(h handle, read func(*object.Object))
 	// identity returns the object's uid and version, without decoding anything.
 	identity(h handle) identity
 	// labels returns the object's labels, without decoding its value. They must not be modified.
@@ -62,6 +67,8 @@ func (rawLayout) prepare(obj *object.Object) (handle, error) { return handle{obj
 func (rawLayout) put(handle)                                 {}
 func (rawLayout) drop(handle)                                {}
 func (rawLayout) get(h handle) *object.Object                { return h.obj }
+func (rawLayout) decode(h handle) (any, error)               { return h.obj.Decode() }
+func (rawLayout) lend(h handle, read func(*object.Object))   { read(h.obj) }
 func (rawLayout) identity(h handle) identity                 { return identity{h.obj.UID, h.obj.Version} }
 func (rawLayout) labels(h handle) *object.Labels             { return &h.obj.Labels }
 func (rawLayout) size(h handle) int                          { return h.obj.Size() }
@@ -102,6 +109,35 @@ func (r Ref) Object() *object.Object {
 		return nil
 	}
 	return r.l.get(r.h)
+}
+
+// Decode returns the object's value, which the caller owns: what [object.Object.Decode] of the object returns, for less
+// where the object would be made anew. The error names the object. Not for the zero Ref.
+func (r Ref) Decode() (any, error) { return r.l.decode(r.h) }
+
+// Value returns the object's value where it is kept decoded; it is shared and must not be changed.
+func (r Ref) Value() (value any, ok bool) {
+	if r.h.obj == nil || r.h.obj.Value == nil {
+		return nil, false
+	}
+	return r.h.obj.Value, true
+}
+
+// Lend calls read with the object in encoded form, for who only has to look into the bytes. What read gets is not to be
+// kept or changed, and need not have its metadata. Nothing happens for the zero Ref.
+func (r Ref) Lend(read func(*object.Object)) {
+	if r.l != nil {
+		r.l.lend(r.h, read)
+	}
+}
+
+// ID returns a pointer that stands for the stored version: it is the same for all Refs to it, and that of no other for as
+// long as somebody holds one of them or the pointer itself. Nil for the zero Ref.
+func (r Ref) ID() *byte {
+	if r.h.obj != nil {
+		return (*byte)(unsafe.Pointer(r.h.obj))
+	}
+	return unsafe.StringData(r.h.rec)
 }
 
 // Labels returns the object's labels, without making the object. They must not be modified. The zero Ref has none.

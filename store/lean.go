@@ -1,11 +1,12 @@
 package store
 
 import (
-	"hash/crc32"
+	"bytes"
 	"reflect"
 	"sync"
 	"sync/atomic"
 
+	"github.com/tarn-dev/tarn/internal/hot"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/store/internal/delta"
 	"github.com/tarn-dev/tarn/wire"
@@ -17,6 +18,7 @@ import (
 // snapshot or log entry that refers to it goes.
 type lean struct {
 	encoders, decoders sync.Pool // of *leanEncoder and *leanDecoder
+	plain              *hot.Cache[*base, []byte]
 
 	mu     sync.Mutex // guards what follows; innermost
 	bases  map[uint64]*base
@@ -48,10 +50,14 @@ type aloneKey struct {
 	enc   object.Encoding
 }
 
+// maxPlain is how many bytes of bases are kept at hand, of those that are read most.
+const maxPlain = 2 << 20
+
 func newLean() *lean {
 	return &lean{
 		encoders: sync.Pool{New: func() any { return new(leanEncoder) }},
 		decoders: sync.Pool{New: func() any { return new(leanDecoder) }},
+		plain:    hot.New[*base, []byte](maxPlain),
 		bases:    map[uint64]*base{}, alone: map[aloneKey]*base{},
 		coding: delta.NewCoding(nil), lesson: lesson{next: firstLesson},
 	}
@@ -91,15 +97,56 @@ func (l *lean) get(h handle) *object.Object {
 	if h.obj != nil {
 		return h.obj
 	}
+	r := readRecord(h)
+	obj := &object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: l.bytes(h, r), Derived: true}
+	obj.Meta = metaOf(h.on, obj.Raw)
+	return obj
+}
+
+// bytes returns the object's bytes, in memory of their own.
+func (l *lean) bytes(h handle, r record) []byte {
+	d := l.decoders.Get().(*leanDecoder)
+	defer l.decoders.Put(d)
+	return l.appendBytes(nil, d, h, r)
+}
+
+func (l *lean) appendBytes(dst []byte, d *leanDecoder, h handle, r record) []byte {
+	if r.isBase {
+		return r.check(d.base(dst, h.on))
+	}
+	plain, ok := l.plain.Get(h.on)
+	if !ok {
+		plain = d.plainOf(h.on)
+		if h.on.rec != "" {
+			l.plain.Offer(h.on, int64(len(plain)), func() []byte { return bytes.Clone(plain) })
+		}
+	}
+	return r.check(d.must(d.delta.Append(dst, h.on.coding, plain, bytesOf(r.delta))))
+}
+
+func (l *lean) lend(h handle, read func(*object.Object)) {
+	if h.obj != nil {
+		read(h.obj)
+		return
+	}
 	d := l.decoders.Get().(*leanDecoder)
 	defer l.decoders.Put(d)
 	r := readRecord(h)
-	obj := &object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: d.object(h.on, r), Derived: true}
-	if checksums && crc32.ChecksumIEEE(obj.Raw) != r.sum {
-		panic("store: a record does not decode to what was stored")
+	d.lent = l.appendBytes(d.lent[:0], d, h, r)
+	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: d.lent, Derived: true}
+	read(&obj)
+}
+
+func (l *lean) decode(h handle) (any, error) {
+	if h.obj != nil {
+		return h.obj.Decode()
 	}
-	obj.Meta = metaOf(h.on, obj.Raw)
-	return obj
+	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, Raw: l.bytes(h, readRecord(h))}
+	v, err := obj.Spend()
+	if err != nil {
+		return l.get(h).Decode() // once more, for an error that names the object
+	}
+	return v, nil
 }
 
 // metaOf reads metadata that was read before, when the object came.
@@ -115,8 +162,7 @@ func (l *lean) identity(h handle) identity {
 	if h.obj != nil {
 		return identity{h.obj.UID, h.obj.Version}
 	}
-	r := readRecord(h)
-	return identity{r.uid, r.version}
+	return readRecord(h).identity()
 }
 
 func (l *lean) labels(h handle) *object.Labels {

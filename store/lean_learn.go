@@ -28,7 +28,7 @@ func (l *lean) learn(e *leanEncoder, on *base, obj *object.Object) {
 	l.mu.Lock()
 	s := &l.lesson
 	s.seen++
-	if size := min(maxDict, len(obj.Raw)*s.next/16); len(s.dict)+len(obj.Raw) <= size && len(s.dict) <= size*s.seen/s.next {
+	if size := min(maxDict, len(obj.Raw)*max(2, s.next/128)); len(s.dict)+len(obj.Raw) <= size && len(s.dict) <= size*s.seen/s.next {
 		s.dict = append(s.dict, obj.Raw...)
 	}
 	if want := min(maxSamples, s.next/8); len(s.samples) <= want*s.seen/s.next {

@@ -25,7 +25,9 @@ type record struct {
 	base         *base
 	obj          *object.Object // only to write
 	isBase, same bool
-	uid, version string
+	version      string
+	uid          string // of 16 bytes if it is a UUID
+	isUUID       bool
 	wireSize     int
 	sum          uint32 // of the object's bytes, with checksums
 	delta        string
@@ -67,7 +69,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// readRecord takes a record apart; its strings are parts of it, but for a uid that is a UUID.
+// readRecord takes a record apart; its strings are parts of it.
 func readRecord(h handle) record {
 	rec := h.rec
 	flags := rec[0]
@@ -75,7 +77,7 @@ func readRecord(h handle) record {
 	rec = rec[1:]
 	r.version, rec = takeString(rec)
 	if flags&recUUID != 0 {
-		r.uid, rec = formatUUID(rec[:16]), rec[16:]
+		r.uid, r.isUUID, rec = rec[:16], true, rec[16:]
 	} else {
 		r.uid, rec = takeString(rec)
 	}
@@ -88,6 +90,21 @@ func readRecord(h handle) record {
 	}
 	r.delta = rec
 	return r
+}
+
+func (r record) identity() identity {
+	if r.isUUID {
+		return identity{formatUUID(r.uid), r.version}
+	}
+	return identity{r.uid, r.version}
+}
+
+// check returns the object's bytes, once they are what was stored.
+func (r record) check(raw []byte) []byte {
+	if checksums && crc32.ChecksumIEEE(raw) != r.sum {
+		panic("store: a record does not decode to what was stored")
+	}
+	return raw
 }
 
 func takeString(rec string) (s, rest string) {
@@ -172,10 +189,11 @@ func (e *leanEncoder) write(r record) string {
 	return string(e.buf)
 }
 
-// leanDecoder reads records. It keeps the bytes of the last base.
+// leanDecoder reads records. It keeps the bytes of the last base, and memory for those of an object.
 type leanDecoder struct {
 	on    *base
 	plain []byte
+	lent  []byte
 	delta delta.Decoder
 }
 
@@ -187,17 +205,14 @@ func (d *leanDecoder) base(dst []byte, on *base) []byte {
 	return d.must(d.delta.Append(dst, on.coding, nil, bytesOf(on.rec)))
 }
 
-// object returns the bytes of an object, in memory of its own.
-func (d *leanDecoder) object(on *base, r record) []byte {
-	if r.isBase {
-		return d.base(nil, on)
-	}
+// plainOf returns the bytes of a base, which are good until the next call.
+func (d *leanDecoder) plainOf(on *base) []byte {
 	if d.on != on {
 		d.on = nil
 		d.plain = d.base(d.plain[:0], on)
 		d.on = on
 	}
-	return d.must(d.delta.Append(nil, on.coding, d.plain, bytesOf(r.delta)))
+	return d.plain
 }
 
 // must returns the bytes that were read: a record is only ever read as it was written.

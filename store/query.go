@@ -37,6 +37,21 @@ func Matches(selector labels.Selector) Cond { return Cond{kind: bySelector, sele
 // Where iterates over the objects for which all conditions hold; with none, over all objects. Index conditions are
 // intersected, at a cost that goes by the shortest of their lists. The error is [ErrUnknownIndex].
 func (s Snapshot) Where(conds ...Cond) (iter.Seq[*object.Object], error) {
+	refs, err := s.RefsWhere(conds...)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*object.Object) bool) {
+		for r := range refs {
+			if !yield(r.Object()) {
+				return
+			}
+		}
+	}, nil
+}
+
+// RefsWhere is [Snapshot.Where] for references to the objects; it makes no objects.
+func (s Snapshot) RefsWhere(conds ...Cond) (iter.Seq[Ref], error) {
 	q := query{s: s}
 	for _, c := range conds {
 		switch c.kind {
@@ -52,7 +67,7 @@ func (s Snapshot) Where(conds ...Cond) (iter.Seq[*object.Object], error) {
 			}
 			prefix := c.namespace + "/"
 			if q.prefix != "" && q.prefix != prefix {
-				return func(func(*object.Object) bool) {}, nil
+				return func(func(Ref) bool) {}, nil
 			}
 			q.prefix = prefix
 		case bySelector:
@@ -78,11 +93,11 @@ type query struct {
 	selectors []labels.Selector
 }
 
-func (q *query) run(yield func(*object.Object) bool) {
+func (q *query) run(yield func(Ref) bool) {
 	switch len(q.terms) {
 	case 0:
 		for _, e := range q.s.r.under(q.prefix) {
-			if q.matches(e) && !yield(q.s.l.get(e.handle)) {
+			if q.matches(e) && !yield(Ref{q.s.l, e.handle}) {
 				return
 			}
 		}
@@ -94,7 +109,7 @@ func (q *query) run(yield func(*object.Object) bool) {
 }
 
 // one walks the single index condition's list.
-func (q *query) one(yield func(*object.Object) bool) {
+func (q *query) one(yield func(Ref) bool) {
 	t := q.terms[0]
 	for p := range q.s.r.indexes[t.index].postings.Ascend(posting{t.value, q.prefix}) {
 		if p.value != t.value || !strings.HasPrefix(p.key, q.prefix) {
@@ -107,7 +122,7 @@ func (q *query) one(yield func(*object.Object) bool) {
 }
 
 // join walks all lists together, each time skipping in every list to the largest key that one of them has come to.
-func (q *query) join(yield func(*object.Object) bool) {
+func (q *query) join(yield func(Ref) bool) {
 	for key := q.prefix; ; key += "\x00" { // the key directly after
 		for agree := 0; agree < len(q.terms); {
 			for _, t := range q.terms {
@@ -128,9 +143,9 @@ func (q *query) join(yield func(*object.Object) bool) {
 }
 
 // emit yields the object of key if it matches, and reports whether to go on.
-func (q *query) emit(key string, yield func(*object.Object) bool) bool {
+func (q *query) emit(key string, yield func(Ref) bool) bool {
 	e, _ := q.s.r.entries.Get(key) // an index of one root only has keys of that root
-	return !q.matches(e) || yield(q.s.l.get(e.handle))
+	return !q.matches(e) || yield(Ref{q.s.l, e.handle})
 }
 
 func (q *query) matches(e *entry) bool {

@@ -70,21 +70,29 @@ type plan struct {
 	decoder *decode.Decoder // nil where there is none for protobuf
 }
 
+// plans has the plan of every type that there is a codec for, so that codecs of one type are equal.
+var plans sync.Map // of *plan by reflect.Type
+
 func newGoCodec(structType reflect.Type) goCodec {
 	proto := reflect.PointerTo(structType).Implements(reflect.TypeFor[protoMessage]())
-	return goCodec{typ: structType, proto: proto, plan: &plan{}}
+	p, _ := plans.LoadOrStore(structType, &plan{})
+	return goCodec{typ: structType, proto: proto, plan: p.(*plan)}
 }
 
 // decodeProtobuf decodes by the compiled decoder, and where that does not know what to make of the bytes, by the
-// generated one.
-func (c goCodec) decodeProtobuf(raw []byte) (any, error) {
+// generated one. What is owned may become part of the value.
+func (c goCodec) decodeProtobuf(raw []byte, owned bool) (any, error) {
 	c.plan.once.Do(func() {
 		if d, err := decode.Compile(c.typ, nil); err == nil && d.DecodesProtobuf() {
 			c.plan.decoder = d
 		}
 	})
 	v, err := reflect.New(c.typ).Interface(), wire.ErrUnusual
-	if d := c.plan.decoder; d != nil {
+	switch d := c.plan.decoder; {
+	case d == nil:
+	case owned:
+		err = d.DecodeOwned(object.Protobuf, raw, v)
+	default:
 		err = d.Decode(object.Protobuf, raw, v)
 	}
 	if errors.Is(err, wire.ErrUnusual) {
@@ -99,6 +107,15 @@ func (c goCodec) DecodesProtobuf() bool { return c.proto }
 
 // Decode implements object.Codec.
 func (c goCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
+	return c.decode(enc, raw, false)
+}
+
+// DecodeOwned implements object.OwningCodec.
+func (c goCodec) DecodeOwned(enc object.Encoding, raw []byte) (any, error) {
+	return c.decode(enc, raw, true)
+}
+
+func (c goCodec) decode(enc object.Encoding, raw []byte, owned bool) (any, error) {
 	var v any
 	var err error
 	switch {
@@ -106,7 +123,7 @@ func (c goCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
 		v = reflect.New(c.typ).Interface()
 		err = json.Unmarshal(raw, v)
 	case enc == object.Protobuf && c.proto:
-		v, err = c.decodeProtobuf(raw)
+		v, err = c.decodeProtobuf(raw, owned)
 	default:
 		err = fmt.Errorf("%w: %s", ErrEncoding, enc)
 	}

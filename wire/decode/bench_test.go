@@ -1,6 +1,7 @@
 package decode_test
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 
@@ -13,6 +14,15 @@ import (
 func BenchmarkDecode_Pod(b *testing.B)        { benchmarkDecode(b, workload.Pods) }
 func BenchmarkDecode_Deployment(b *testing.B) { benchmarkDecode(b, workload.Deployments) }
 func BenchmarkDecode_Node(b *testing.B)       { benchmarkDecode(b, workload.Nodes) }
+
+// The bytes are made anew each time, as a store that keeps them compressed makes them.
+func BenchmarkDecodeOwned_Pod(b *testing.B) {
+	t, raws := workloadObjects(b, workload.Pods, 16)
+	d := compile(b, t, nil)
+	each(b, raws, func(raw []byte) error {
+		return d.DecodeOwned(object.Protobuf, bytes.Clone(raw), reflect.New(t).Interface())
+	})
+}
 
 func BenchmarkUnmarshal_Pod(b *testing.B)        { benchmarkUnmarshal(b, workload.Pods) }
 func BenchmarkUnmarshal_Deployment(b *testing.B) { benchmarkUnmarshal(b, workload.Deployments) }

@@ -49,7 +49,7 @@ func (c *compiler) whole(p *plan, path string) {
 	if p.form = forms[p.typ]; p.form != formFields {
 		return
 	}
-	p.text = true
+	p.text, p.names = true, p.typ == reflect.TypeFor[metav1.ObjectMeta]()
 	if large, ok := p.typ.FieldByName(metadata[p.typ]); ok {
 		p.large = number(large)
 	}

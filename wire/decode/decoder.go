@@ -67,13 +67,23 @@ func (d *Decoder) DecodesProtobuf() bool { return d.message != nil }
 // judge; or [wire.ErrEncoding]; or it is the one of the JSON decoder or of a field's own Unmarshal. Memory is allocated
 // only for what is there: as much as the type's own Unmarshal allocates, and a copy of raw.
 func (d *Decoder) Decode(enc object.Encoding, raw []byte, into any) error {
+	return d.decode(enc, raw, into, false)
+}
+
+// DecodeOwned is Decode for who has no other use for raw: the result may keep it as its memory, so nobody may read or
+// change it any more, also after an error. That saves a copy.
+func (d *Decoder) DecodeOwned(enc object.Encoding, raw []byte, into any) error {
+	return d.decode(enc, raw, into, true)
+}
+
+func (d *Decoder) decode(enc object.Encoding, raw []byte, into any, owned bool) error {
 	v := reflect.ValueOf(into)
 	if !v.IsValid() || v.Kind() != reflect.Pointer || v.Type().Elem() != d.typ || v.IsNil() {
 		return fmt.Errorf("decode: into %T where *%s is expected", into, d.typ)
 	}
 	switch {
 	case enc == object.Protobuf && d.message != nil:
-		return (&state{b: raw}).message(d.message, v.UnsafePointer(), 0, len(raw))
+		return (&state{b: raw, owned: owned}).message(d.message, v.UnsafePointer(), 0, len(raw))
 	case enc != object.JSON:
 		return fmt.Errorf("decode: %s: %w: %s", d.typ, wire.ErrEncoding, enc)
 	case d.original == nil:

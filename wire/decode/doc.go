@@ -26,7 +26,7 @@
 //
 // # Memory
 //
-// The result shares no memory with the encoded bytes. But its strings and byte slices share memory with each other:
+// The result shares no memory with the encoded bytes, unless they are handed over ([Decoder.DecodeOwned]). But its strings and byte slices share memory with each other:
 // keeping one of them keeps the text of the whole object, a few kilobytes. Only the strings of the object's metadata
 // (name, labels, annotations, owners), which people keep as keys, have a text of their own, which is small, or else are
 // separate; and in a slim type all are, but those of a part that is taken over whole. Use [strings.Clone] on any other

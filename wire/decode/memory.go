@@ -57,14 +57,12 @@ func extend(f *field, at unsafe.Pointer, b []byte, tag uint64, i int) unsafe.Poi
 func grow(f *field, at unsafe.Pointer, n int) {
 	h := (*sliceHeader)(at)
 	switch {
-	case h.len > 0:
-		reflect.NewAt(f.typ, at).Elem().Grow(n)
-	case f.kind == kindString && !f.pointer:
+	case h.len == 0 && f.kind == kindString && !f.pointer:
 		*(*[]string)(at) = make([]string, 0, n)
-	case n == 1 && !f.pointer:
-		h.data = reflect.New(f.target).UnsafePointer() // MakeSlice allocates a slice header, too
+	case h.len == 0 && n == 1 && !f.pointer:
+		h.data = reflect.New(f.target).UnsafePointer()
 	default:
-		h.data = reflect.MakeSlice(f.typ, n, n).UnsafePointer()
+		reflect.NewAt(f.typ, at).Elem().Grow(n)
 	}
 	h.cap = h.len + n // what Grow adds beyond that is not always zero
 }

@@ -10,6 +10,7 @@ import (
 // state is what one run of a decoder holds.
 type state struct {
 	b     []byte // the object
+	owned bool   // the result may keep b
 	text  text   // of the message that is being decoded
 	depth int
 }

@@ -13,6 +13,7 @@ type plan struct {
 	form   form
 	text   bool // the strings of the message share a text, its own or that of a message around it
 	large  int  // of metadata: the number of the large field
+	names  bool // it is metav1.ObjectMeta, whose strings people keep
 	typ    reflect.Type
 	// fresh is set for a list or map of a form of its own that generated code writes T{} for, which is not nil.
 	fresh bool

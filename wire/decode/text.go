@@ -33,6 +33,9 @@ func (d *state) bytes(i, end int) []byte {
 		i, end = i-d.text.from, end-d.text.from
 		return d.text.b[i:end:end]
 	}
+	if d.owned {
+		return d.b[i:end:end]
+	}
 	return append([]byte{}, d.b[i:end]...)
 }
 
@@ -48,7 +51,7 @@ var metadata = map[reflect.Type]string{
 const smallText = 2 << 10
 
 // textOf returns the text for the message from i to end: of metadata, all up to its large field; of any other message,
-// all behind the metadata that it starts with.
+// all behind the metadata that it starts with. Of bytes that are owned only names need a text of their own.
 func (d *state) textOf(p *plan, i, end int) text {
 	start := i
 	for i < end {
@@ -63,6 +66,10 @@ func (d *state) textOf(p *plan, i, end int) text {
 		i = behind
 	}
 	switch {
+	case d.owned && p.large == 0:
+		return text{i, d.b[i:end:end]}
+	case d.owned && !p.names:
+		return text{start, d.b[start:end:end]}
 	case p.large == 0:
 		return newText(i, d.b[i:end])
 	case i-start > smallText:

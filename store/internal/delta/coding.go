@@ -83,7 +83,7 @@ type dictIndex struct {
 
 func newDictIndex(dict []byte) dictIndex {
 	bits := uint8(4)
-	for 1<<bits < len(dict)/step*2 {
+	for 1<<bits < len(dict)/step {
 		bits++
 	}
 	x := dictIndex{slots: make([]slot, 1<<bits), shift: 32 - bits}
