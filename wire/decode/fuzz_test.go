@@ -3,6 +3,7 @@ package decode_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -26,8 +27,9 @@ func checkKind(t *testing.T, kind int, raw []byte) {
 	if !ok {
 		d, _ = compiled.LoadOrStore(typ, compile(t, typ, nil))
 	}
-	got, want := reflect.New(typ).Interface(), reflect.New(typ).Interface().(message)
+	got, owned, want := reflect.New(typ).Interface(), reflect.New(typ).Interface(), reflect.New(typ).Interface().(message)
 	err, wantErr := d.(*decode.Decoder).Decode(object.Protobuf, raw, got), want.Unmarshal(raw)
+	ownedErr := d.(*decode.Decoder).DecodeOwned(object.Protobuf, slices.Clone(raw), owned)
 	switch {
 	case err == nil && wantErr != nil:
 		t.Fatalf("%s: no error, Unmarshal says %v\n%x", gvk, wantErr, raw)
@@ -35,6 +37,8 @@ func checkKind(t *testing.T, kind int, raw []byte) {
 		t.Fatalf("%s: %v, but Unmarshal accepts it\n%x", gvk, err, raw)
 	case err == nil && !reflect.DeepEqual(got, any(want)):
 		t.Fatalf("%s: %s\n%x", gvk, cmp.Diff(want, got), raw)
+	case (ownedErr == nil) != (err == nil) || err == nil && !reflect.DeepEqual(owned, got):
+		t.Fatalf("%s: owned: %v, %s\n%x", gvk, ownedErr, cmp.Diff(got, owned), raw)
 	}
 }
 

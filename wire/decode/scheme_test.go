@@ -55,6 +55,10 @@ func TestDecoder_Decode_EqualsUnmarshalForEveryKind(t *testing.T) {
 			if err := want.Unmarshal(raw); err != nil {
 				t.Fatal(gvk, err)
 			}
+			owned := reflect.New(typ).Interface()
+			if err := d.DecodeOwned(object.Protobuf, slices.Clone(raw), owned); err != nil || !reflect.DeepEqual(owned, any(want)) {
+				t.Fatalf("%s, seed %d, owned: %v %s", gvk, seed, err, cmp.Diff(want, owned))
+			}
 			clear(raw) // the result must not need it
 			if !reflect.DeepEqual(got, any(want)) {
 				t.Fatalf("%s, seed %d: %s", gvk, seed, cmp.Diff(want, got))
