@@ -3,6 +3,8 @@ package tarn
 import (
 	"sort"
 	"time"
+
+	"github.com/tarn-dev/tarn/store"
 )
 
 // Status is how an informer stands. It is a copy; the caller may keep it.
@@ -14,6 +16,10 @@ type Status struct {
 	// Objects is how many are stored, Bytes their size in encoded form.
 	Objects int
 	Bytes   int64
+	// Kept says how the objects are kept in the default layout, and what that comes to; HotViews how many bytes of shared
+	// values are kept besides ([HotViews]).
+	Kept     store.Stats
+	HotViews int64
 	// Scopes are the parts that are listed and watched by themselves: one per namespace, or one for all.
 	Scopes []ScopeStatus
 	// Failed are the objects that could not be decoded, transformed or indexed, sorted by key. They are stored.
@@ -53,7 +59,7 @@ func (i *Informer[T]) Status() Status {
 	snapshot := i.mirror.Snapshot()
 	st := Status{
 		Name: i.name, Layout: i.mirror.Layout().String(), Synced: i.mirror.HasSynced(),
-		Objects: snapshot.Len(), Bytes: i.mirror.Bytes(),
+		Objects: snapshot.Len(), Bytes: i.mirror.Bytes(), Kept: i.mirror.Stats(), HotViews: i.views.hot.Size(),
 	}
 	for _, scope := range i.mirror.Scopes() {
 		r, s := scope.Reflector().Status(), snapshot.Scope(scope.ID())

@@ -35,6 +35,8 @@ type layout interface {
 	identity(h handle) identity
 	// labels returns the object's labels, without decoding its value. They must not be modified.
 	labels(h handle) *object.Labels
+	// stats returns how objects are kept.
+	stats() Stats
 	// size returns what [object.Object.Size] of the object returns.
 	size(h handle) int
 }
@@ -71,6 +73,7 @@ func (rawLayout) decode(h handle) (any, error)               { return h.obj.Deco
 func (rawLayout) lend(h handle, read func(*object.Object))   { read(h.obj) }
 func (rawLayout) identity(h handle) identity                 { return identity{h.obj.UID, h.obj.Version} }
 func (rawLayout) labels(h handle) *object.Labels             { return &h.obj.Labels }
+func (rawLayout) stats() Stats                               { return Stats{} }
 func (rawLayout) size(h handle) int                          { return h.obj.Size() }
 
 // liveLayout keeps decoded values.

@@ -19,13 +19,16 @@ import (
 type lean struct {
 	encoders, decoders sync.Pool // of *leanEncoder and *leanDecoder
 	plain              *hot.Cache[*base, []byte]
+	tally              tally
 
-	mu     sync.Mutex // guards what follows; innermost
-	bases  map[uint64]*base
-	used   int                // how many bases have users
-	alone  map[aloneKey]*base // without bytes: for objects that have no sibling
-	coding *delta.Coding
-	lesson lesson
+	mu    sync.Mutex // guards what follows; innermost
+	bases map[uint64]*base
+	used  int // how many bases have users
+	// baseBytes is the size of the records of those.
+	baseBytes int64
+	alone     map[aloneKey]*base // without bytes: for objects that have no sibling
+	coding    *delta.Coding
+	lesson    lesson
 }
 
 // base is what records are encoded against. Its own record is encoded against nothing but the coding's dictionary.

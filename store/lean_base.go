@@ -83,11 +83,13 @@ func (l *lean) aloneBase(obj *object.Object, c *delta.Coding) *base {
 }
 
 // put and drop count who uses a base. One that nobody uses is no longer offered to others.
-func (l *lean) put(h handle) { l.count(h.on, +1) }
+func (l *lean) put(h handle) { l.count(h, +1) }
 
-func (l *lean) drop(h handle) { l.count(h.on, -1) }
+func (l *lean) drop(h handle) { l.count(h, -1) }
 
-func (l *lean) count(on *base, n int) {
+func (l *lean) count(h handle, n int) {
+	l.tally.note(h, int64(n))
+	on := h.on
 	if on == nil || on.rec == "" {
 		return
 	}
@@ -95,9 +97,11 @@ func (l *lean) count(on *base, n int) {
 	defer l.mu.Unlock()
 	if on.users == 0 {
 		l.used++
+		l.baseBytes += int64(len(on.rec))
 	}
 	if on.users += n; on.users == 0 {
 		l.used--
+		l.baseBytes -= int64(len(on.rec))
 		l.retire(on)
 	}
 }

@@ -108,6 +108,32 @@ func TestLean_Get_KeptAsItCame(t *testing.T) {
 	}
 }
 
+// Ensures that the figures about what is kept follow what is stored, back to nothing.
+func TestStore_Stats(t *testing.T) {
+	g := workload.New(workload.Options{Pods: 2000})
+	s := store.New(store.Options{})
+	fillPods(t, s, g, 0, 2000)
+	marked := obj("a/marked", "1")
+	marked.Err = errFunc
+	put(t, s, marked)
+	st := s.Stats()
+	records := st.Siblings + st.Alone
+	if records != 2000 || st.Siblings < 1500 || st.AsIs != 1 || st.Bases < 50 || st.Bases > 500 {
+		t.Errorf("%+v", st)
+	}
+	if st.Kept < 2000*300 || st.Kept > 2000*1500 || st.Dictionary < 10<<10 || st.Dictionary > 512<<10 {
+		t.Errorf("%+v", st)
+	}
+	_, _ = s.GetByKey("a/marked")
+	must(t, s.Replace(nil, "2"))
+	if st := s.Stats(); st.Siblings+st.Alone+st.AsIs+st.Bases != 0 || st.Kept != 0 {
+		t.Errorf("of nothing: %+v", st)
+	}
+	if st := store.New(store.Options{Layout: store.Raw}).Stats(); st != (store.Stats{}) {
+		t.Errorf("raw: %+v", st)
+	}
+}
+
 // podsOf returns pods from the i-th on.
 func podsOf(t testing.TB, g *workload.Generator, from, to int) (pods []*object.Object) {
 	for i := from; i < to; i++ {
@@ -134,16 +160,15 @@ func TestLean_Heap_Turnover(t *testing.T) {
 		fillPods(t, s, g, turnovers*n, (turnovers+1)*n) // what is there at the end
 		fresh := heap() - before
 		for round := range turnovers {
+			gone := s.ListKeys()
 			for i := 0; i < n; i += 500 {
-				was, now := (round+turnovers)*n+i, (round+turnovers+1)*n+i
-				pods := podsOf(t, g, was, was+500)
+				now := (round+turnovers+1)*n + i
 				must(t, s.Write(nil, func(tx *store.Txn) error {
-					for _, o := range pods {
-						tx.Delete(o.Key)
+					for _, key := range gone[i : i+500] {
+						tx.Delete(key)
 					}
 					return nil
 				}))
-				pods = nil
 				fillPods(t, s, g, now, now+500)
 			}
 		}

@@ -83,6 +83,9 @@ func (m *Mirror) Layout() store.Layout { return m.options.Layout }
 // Bytes returns the size of what is stored, in encoded form.
 func (m *Mirror) Bytes() int64 { return m.bytes.Load() }
 
+// Stats says how the objects are kept.
+func (m *Mirror) Stats() store.Stats { return m.store.Stats() }
+
 // weigh keeps count of the bytes.
 func (m *Mirror) weigh(c *Change) {
 	m.bytes.Add(-int64(c.Old.Size()))

@@ -27,6 +27,9 @@ func NewCoding(dict []byte) *Coding {
 	return &Coding{dict: dict, index: newDictIndex(dict)}
 }
 
+// Size returns how many bytes the dictionary and the index over it take.
+func (c *Coding) Size() int64 { return int64(len(c.dict)) + 4*int64(len(c.index.slots)) }
+
 // MaxDict is how long a dictionary can be, in bytes.
 const MaxDict = 1 << 18
 
