@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -62,7 +64,9 @@ func newStateDB(o Options) (Copy, error) {
 }
 
 func (t *table) Run(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(t.o.Config)
+	cfg := rest.CopyConfig(t.o.Config)
+	cfg.ContentType = runtime.ContentTypeProtobuf // as client-go's informers: a bare request would be for JSON
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return err
 	}

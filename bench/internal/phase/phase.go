@@ -129,12 +129,12 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if s.copy == nil {
 		return s.empty()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	s.ctx = ctx
-	ended := make(chan struct{})
 	if err := measure.ResetPeak(); err != nil {
 		return Result{}, err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.ctx = ctx
+	ended := make(chan struct{})
 	before := measure.Now()
 	go func() {
 		defer close(ended)

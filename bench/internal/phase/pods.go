@@ -82,7 +82,7 @@ func (s *subject) burst(phase string, set int) error {
 		return err
 	}
 	used := measure.Since(before)
-	events := s.sink.Updates() - seen
+	events := max(s.sink.Updates()-seen, 1)
 	s.add(phase, BurstRate, float64(events)/used.Wall.Seconds())
 	s.add(phase, BurstCPUPerEvent, used.CPU.Seconds()/float64(events))
 	s.add(phase, BurstAllocsPerEvent, float64(used.Allocs)/float64(events))
