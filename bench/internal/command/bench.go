@@ -97,6 +97,9 @@ func (o *benchOptions) figures(cmd *cobra.Command) (report.Figures, error) {
 		defer f.Close()
 		return report.ReadJSON(f)
 	}
+	if o.server == "devcluster" && o.Workloads == nil {
+		o.Workloads = []string{"pods"}
+	}
 	steps, err := run.Plan(o.Options)
 	if err != nil {
 		return nil, err
