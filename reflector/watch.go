@@ -50,6 +50,16 @@ func (r *Reflector) next(ctx context.Context, s *stream, expired <-chan time.Tim
 		if ev, ok := s.take(); ok {
 			return ev, nil
 		}
+		if r.unflushed > 0 && r.unflushed < flushLimit && !s.current.more {
+			select {
+			case b, ok := <-s.batches: // the sink took so long that more has come
+				if err := r.received(s, b, ok); err != nil {
+					return source.Event{}, err
+				}
+				continue
+			default:
+			}
+		}
 		if !s.current.more || r.unflushed >= flushLimit {
 			if err := r.flush(); err != nil {
 				return source.Event{}, err
@@ -65,18 +75,26 @@ func (r *Reflector) next(ctx context.Context, s *stream, expired <-chan time.Tim
 				return source.Event{}, err
 			}
 		case b, ok := <-s.batches:
-			if !ok {
-				return source.Event{}, s.err
+			if err := r.received(s, b, ok); err != nil {
+				return source.Event{}, err
 			}
-			if s.opened.IsZero() {
-				s.opened = time.Now()
-				if !s.initial {
-					r.setPhase(Watching)
-				}
-			}
-			s.current = b
 		}
 	}
+}
+
+// received takes a batch over from the stream, or its end.
+func (r *Reflector) received(s *stream, b batch, ok bool) error {
+	if !ok {
+		return s.err
+	}
+	if s.opened.IsZero() {
+		s.opened = time.Now()
+		if !s.initial {
+			r.setPhase(Watching)
+		}
+	}
+	s.current = b
+	return nil
 }
 
 // follow applies the stream's events to the sink until it ends.

@@ -31,8 +31,10 @@ type layout interface {
 	decode(h handle) (any, error)
 	// lend calls read with the object, of which nothing is good when read has returned; Meta need not be there.
 	lend(h handle, read func(*object.Object))
-	// identity returns the object's uid and version, without decoding anything.
-	identity(h handle) identity
+	// uid and version return the object's, without decoding anything; isUID compares, and allocates nothing.
+	uid(h handle) string
+	version(h handle) string
+	isUID(h handle, uid string) bool
 	// labels returns the object's labels, without decoding its value. They must not be modified.
 	labels(h handle) *object.Labels
 	// stats returns how objects are kept.
@@ -54,12 +56,9 @@ func layoutOf(l Layout) layout {
 	panic(fmt.Sprintf("store: no such layout: %v", l))
 }
 
-// identity tells one version of one object from all others.
-type identity struct{ uid, version string }
-
-// sameAs reports whether obj is known to be this very version.
-func (id identity) sameAs(obj *object.Object) bool {
-	return obj.Version != "" && id.version == obj.Version && id.uid == obj.UID
+// isVersion reports whether what is stored is known to be this very version of this object.
+func isVersion(l layout, h handle, obj *object.Object) bool {
+	return obj.Version != "" && l.version(h) == obj.Version && l.isUID(h, obj.UID)
 }
 
 // rawLayout keeps objects as they are given.
@@ -71,7 +70,9 @@ func (rawLayout) drop(handle)                                {}
 func (rawLayout) get(h handle) *object.Object                { return h.obj }
 func (rawLayout) decode(h handle) (any, error)               { return h.obj.Decode() }
 func (rawLayout) lend(h handle, read func(*object.Object))   { read(h.obj) }
-func (rawLayout) identity(h handle) identity                 { return identity{h.obj.UID, h.obj.Version} }
+func (rawLayout) uid(h handle) string                        { return h.obj.UID }
+func (rawLayout) version(h handle) string                    { return h.obj.Version }
+func (rawLayout) isUID(h handle, uid string) bool            { return h.obj.UID == uid }
 func (rawLayout) labels(h handle) *object.Labels             { return &h.obj.Labels }
 func (rawLayout) stats() Stats                               { return Stats{} }
 func (rawLayout) size(h handle) int                          { return h.obj.Size() }
@@ -151,17 +152,34 @@ func (r Ref) Labels() object.Labels {
 	return *r.l.labels(r.h)
 }
 
-// UID and Version return the object's uid and version, without making the object.
-func (r Ref) UID() string { return r.identity().uid }
+// UID returns the object's uid, without making the object; empty for the zero Ref.
+func (r Ref) UID() string {
+	if r.l == nil {
+		return ""
+	}
+	return r.l.uid(r.h)
+}
 
 // Version returns the object's version, without making the object; empty for the zero Ref.
-func (r Ref) Version() string { return r.identity().version }
-
-func (r Ref) identity() identity {
+func (r Ref) Version() string {
 	if r.l == nil {
-		return identity{}
+		return ""
 	}
-	return r.l.identity(r.h)
+	return r.l.version(r.h)
+}
+
+// SameUID reports whether r and o refer to versions of one object. It allocates nothing.
+func (r Ref) SameUID(o Ref) bool {
+	switch {
+	case r.l == nil || o.l == nil:
+		return r.UID() == o.UID()
+	case r.h.obj != nil:
+		return o.l.isUID(o.h, r.h.obj.UID)
+	case o.h.obj != nil:
+		return r.l.isUID(r.h, o.h.obj.UID)
+	}
+	a, b := readRecord(r.h), readRecord(o.h)
+	return a.isUUID == b.isUUID && a.uid == b.uid
 }
 
 // Size returns the length of the object's encoded form, as [object.Object.Size] does; 0 for the zero Ref.

@@ -71,7 +71,7 @@ func keeps(obj *object.Object) bool {
 	if obj.Encoding == object.None || obj.Err != nil || len(obj.Raw) == 0 || len(obj.Raw) > delta.MaxSize || obj.Codec == nil && obj.Value != nil {
 		return false
 	}
-	if obj.Codec != nil && !reflect.ValueOf(obj.Codec).Comparable() {
+	if obj.Codec != nil && !isComparable(obj.Codec) {
 		return false
 	}
 	if obj.Derived {
@@ -80,6 +80,18 @@ func keeps(obj *object.Object) bool {
 	// The source has its metadata from elsewhere: does the encoded form say the same?
 	meta, err := wire.MetaOrDecode(obj.Codec, obj.Encoding, obj.Raw)
 	return err == nil && meta.Equal(&obj.Meta)
+}
+
+// isComparable reports whether codecs like this one can be told apart. Most are pointers, or are asked for by the type alone.
+func isComparable(codec object.Codec) bool {
+	switch t := reflect.TypeOf(codec); t.Kind() {
+	case reflect.Pointer:
+		return true
+	case reflect.Struct, reflect.Array: // may hold an interface that is not
+		return reflect.ValueOf(codec).Comparable()
+	default:
+		return t.Comparable()
+	}
 }
 
 func (l *lean) prepare(obj *object.Object) (handle, error) {
@@ -161,11 +173,25 @@ func metaOf(on *base, raw []byte) object.Meta {
 	return meta
 }
 
-func (l *lean) identity(h handle) identity {
+func (l *lean) uid(h handle) string {
 	if h.obj != nil {
-		return identity{h.obj.UID, h.obj.Version}
+		return h.obj.UID
 	}
-	return readRecord(h).identity()
+	return readRecord(h).uidText()
+}
+
+func (l *lean) version(h handle) string {
+	if h.obj != nil {
+		return h.obj.Version
+	}
+	return readRecord(h).version
+}
+
+func (l *lean) isUID(h handle, uid string) bool {
+	if h.obj != nil {
+		return h.obj.UID == uid
+	}
+	return readRecord(h).isUID(uid)
 }
 
 func (l *lean) labels(h handle) *object.Labels {

@@ -36,7 +36,7 @@ func (l *lean) baseFor(obj *object.Object, e *leanEncoder) (on *base, isNew bool
 		return on, false
 	}
 	made := &base{group: group, coding: coding, codec: obj.Codec, enc: obj.Encoding, size: len(obj.Raw)}
-	made.rec = e.standalone(coding, obj.Raw)
+	e.makeBase(made, obj.Raw)
 	made.labelsHash = hashOf(obj.Labels)
 	l.mu.Lock()
 	defer l.mu.Unlock()

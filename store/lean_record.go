@@ -92,11 +92,19 @@ func readRecord(h handle) record {
 	return r
 }
 
-func (r record) identity() identity {
+func (r record) uidText() string {
 	if r.isUUID {
-		return identity{formatUUID(r.uid), r.version}
+		return formatUUID(r.uid)
 	}
-	return identity{r.uid, r.version}
+	return r.uid
+}
+
+func (r record) isUID(uid string) bool {
+	if !r.isUUID {
+		return r.uid == uid
+	}
+	uuid, ok := parseUUID(uid)
+	return ok && string(uuid[:]) == r.uid
 }
 
 // check returns the object's bytes, once they are what was stored.
@@ -172,12 +180,14 @@ func (e *leanEncoder) use(on *base) {
 	e.base = on
 }
 
-// standalone returns the delta record of a base that is to be.
-func (e *leanEncoder) standalone(c *delta.Coding, raw []byte) string {
-	e.base = nil
+// makeBase gives a base its bytes. The records that follow are probably of it.
+func (e *leanEncoder) makeBase(on *base, raw []byte) {
 	e.delta.SetBase(nil)
-	e.buf = e.delta.Append(e.buf[:0], c, raw)
-	return string(e.buf)
+	e.buf = e.delta.Append(e.buf[:0], on.coding, raw)
+	on.rec = string(e.buf)
+	e.plain = append(e.plain[:0], raw...)
+	e.delta.SetBase(e.plain)
+	e.base = on
 }
 
 func (e *leanEncoder) write(r record) string {

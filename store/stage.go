@@ -90,7 +90,7 @@ func (g *Stage) unchanged(stored *entry, obj *object.Object) bool {
 	if stored.failed || obj.Err != nil || obj.Version == "" {
 		return false
 	}
-	return g.s.layout.identity(stored.handle).sameAs(obj)
+	return isVersion(g.s.layout, stored.handle, obj)
 }
 
 // Abort ends the stage. It leaves no trace.

@@ -174,7 +174,7 @@ func (a arrival) apply(tx *store.Txn, scope store.Scope, initial bool, changes [
 // can be told, and what failed before is taken again.
 func isSame(now, old store.Ref) bool {
 	version := now.Version()
-	return version != "" && version == old.Version() && now.UID() == old.UID() && (old.Err() == nil) == (now.Err() == nil)
+	return version != "" && version == old.Version() && now.SameUID(old) && (old.Err() == nil) == (now.Err() == nil)
 }
 
 // isOlder reports whether now is known to be older than what is stored.
@@ -189,7 +189,7 @@ func appendChange(changes []Change, c store.Change, initial bool) []Change {
 	switch {
 	case c.Old.IsZero():
 		return append(changes, added)
-	case c.Old.UID() != c.New.UID():
+	case !c.Old.SameUID(c.New):
 		return append(changes, Change{Kind: Deleted, Key: c.Key, Old: c.Old}, added)
 	}
 	return append(changes, Change{Kind: Updated, Key: c.Key, Old: c.Old, New: c.New})

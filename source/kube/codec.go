@@ -61,34 +61,30 @@ type protoMessage interface {
 type goCodec struct {
 	typ   reflect.Type
 	proto bool
-	plan  *plan
-}
 
-// plan is the decoder of a type, compiled when it is first needed: many a source never decodes.
-type plan struct {
-	once    sync.Once
+	once    sync.Once       // decoder is compiled when it is first needed: many a source never decodes
 	decoder *decode.Decoder // nil where there is none for protobuf
 }
 
-// plans has the plan of every type that there is a codec for, so that codecs of one type are equal.
-var plans sync.Map // of *plan by reflect.Type
+// goCodecs has the codec of every type that there is one for, so that those of one type are the same.
+var goCodecs sync.Map // of *goCodec by reflect.Type
 
-func newGoCodec(structType reflect.Type) goCodec {
+func newGoCodec(structType reflect.Type) *goCodec {
 	proto := reflect.PointerTo(structType).Implements(reflect.TypeFor[protoMessage]())
-	p, _ := plans.LoadOrStore(structType, &plan{})
-	return goCodec{typ: structType, proto: proto, plan: p.(*plan)}
+	c, _ := goCodecs.LoadOrStore(structType, &goCodec{typ: structType, proto: proto})
+	return c.(*goCodec)
 }
 
 // decodeProtobuf decodes by the compiled decoder, and where that does not know what to make of the bytes, by the
 // generated one. What is owned may become part of the value.
-func (c goCodec) decodeProtobuf(raw []byte, owned bool) (any, error) {
-	c.plan.once.Do(func() {
+func (c *goCodec) decodeProtobuf(raw []byte, owned bool) (any, error) {
+	c.once.Do(func() {
 		if d, err := decode.Compile(c.typ, nil); err == nil && d.DecodesProtobuf() {
-			c.plan.decoder = d
+			c.decoder = d
 		}
 	})
 	v, err := reflect.New(c.typ).Interface(), wire.ErrUnusual
-	switch d := c.plan.decoder; {
+	switch d := c.decoder; {
 	case d == nil:
 	case owned:
 		err = d.DecodeOwned(object.Protobuf, raw, v)
@@ -103,19 +99,19 @@ func (c goCodec) decodeProtobuf(raw []byte, owned bool) (any, error) {
 }
 
 // DecodesProtobuf implements [ProtobufDecoder].
-func (c goCodec) DecodesProtobuf() bool { return c.proto }
+func (c *goCodec) DecodesProtobuf() bool { return c.proto }
 
 // Decode implements object.Codec.
-func (c goCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
+func (c *goCodec) Decode(enc object.Encoding, raw []byte) (any, error) {
 	return c.decode(enc, raw, false)
 }
 
 // DecodeOwned implements object.OwningCodec.
-func (c goCodec) DecodeOwned(enc object.Encoding, raw []byte) (any, error) {
+func (c *goCodec) DecodeOwned(enc object.Encoding, raw []byte) (any, error) {
 	return c.decode(enc, raw, true)
 }
 
-func (c goCodec) decode(enc object.Encoding, raw []byte, owned bool) (any, error) {
+func (c *goCodec) decode(enc object.Encoding, raw []byte, owned bool) (any, error) {
 	var v any
 	var err error
 	switch {
@@ -137,7 +133,7 @@ func (c goCodec) decode(enc object.Encoding, raw []byte, owned bool) (any, error
 }
 
 // Encode implements object.Codec.
-func (c goCodec) Encode(value any) (object.Encoding, []byte, error) {
+func (c *goCodec) Encode(value any) (object.Encoding, []byte, error) {
 	if err := c.check(value); err != nil {
 		return object.None, nil, err
 	}
@@ -150,7 +146,7 @@ func (c goCodec) Encode(value any) (object.Encoding, []byte, error) {
 }
 
 // Copy implements object.Codec.
-func (c goCodec) Copy(value any) any {
+func (c *goCodec) Copy(value any) any {
 	if o, ok := value.(runtime.Object); ok {
 		return o.DeepCopyObject()
 	}
@@ -167,7 +163,7 @@ func (c goCodec) Copy(value any) any {
 }
 
 // Meta implements object.Codec.
-func (c goCodec) Meta(value any) (object.Meta, error) {
+func (c *goCodec) Meta(value any) (object.Meta, error) {
 	if err := c.check(value); err != nil {
 		return object.Meta{}, err
 	}
@@ -181,7 +177,7 @@ func (c goCodec) Meta(value any) (object.Meta, error) {
 	return wire.Meta(object.JSON, raw)
 }
 
-func (c goCodec) check(value any) error {
+func (c *goCodec) check(value any) error {
 	if t := reflect.TypeOf(value); t == nil || t.Kind() != reflect.Pointer || t.Elem() != c.typ {
 		return fmt.Errorf("kube: %T where *%s is expected", value, c.typ)
 	}

@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/json"
+	"os"
+	"runtime/pprof"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
@@ -16,6 +18,7 @@ func newClient() *cobra.Command {
 	var (
 		o                   phase.Options
 		server, kube, steer string
+		profile             string
 	)
 	cmd := &cobra.Command{
 		Use: "client NAME", Hidden: true, Args: cobra.ExactArgs(1),
@@ -31,6 +34,13 @@ func newClient() *cobra.Command {
 				o.Config = cfg
 			}
 			o.Control = serve.Client{URL: steer}
+			if profile != "" {
+				stop, err := profiled(profile)
+				if err != nil {
+					return err
+				}
+				defer stop()
+			}
 			result, err := phase.Run(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -45,5 +55,27 @@ func newClient() *cobra.Command {
 	f.StringVar(&server, "server", "", "URL of the server")
 	f.StringVar(&kube, "kubeconfig", "", "file that says where the server is, in place of --server")
 	f.StringVar(&steer, "control", "", "URL of what makes the server do things")
+	f.StringVar(&profile, "profile", "", "write profiles of the processor and of allocations to files of this name with .cpu and .mem behind it")
 	return cmd
+}
+
+// profiled starts to profile the process, and returns what ends it and writes the profiles.
+func profiled(name string) (stop func(), err error) {
+	cpu, err := os.Create(name + ".cpu")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		cpu.Close()
+		mem, err := os.Create(name + ".mem")
+		if err != nil {
+			return
+		}
+		defer mem.Close()
+		_ = pprof.Lookup("allocs").WriteTo(mem, 0)
+	}, nil
 }
