@@ -138,7 +138,7 @@ func (e *Encoder) op(origin, literals, at, start, length int) {
 // stride returns how far to go on after n bytes that were not found. What is long and new, such as ids and keys, is passed
 // over ever faster. It is odd, because only every fourth place is known, and so sooner or later one of them is met.
 func stride(n int) int {
-	if n < 12 {
+	if n < 6 {
 		return 1
 	}
 	return 3 + n>>6&^1
