@@ -21,4 +21,4 @@ if [ "${1:-}" = --save ]; then
 	echo "the baseline is now $baseline"
 	exit
 fi
-run go -C tools tool benchstat "../$baseline" "../$now"
+run env GOWORK=off go -C tools tool benchstat "../$baseline" "../$now"
