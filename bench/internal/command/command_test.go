@@ -40,17 +40,17 @@ func TestBench_Few(t *testing.T) {
 	if err := os.WriteFile(bounds, fmt.Appendf(nil, keep, "1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, progress := execute(t, "--objects=300", "--burst=300", "--rounds=2", "--workloads=pods,crs", "--clients=empty,client-go,client-go-dynamic,tarn-lean",
+	code, out, progress := execute(t, "--objects=300", "--burst=300", "--rounds=2", "--workloads=pods", "--clients=empty,client-go,tarn-lean",
 		"--json", json, "--svg", svg, "--check", bounds)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, progress)
 	}
-	for _, want := range []string{"pods, sync", "pods, relist", "pods, burst-decode-old-new", "crs, sync", "300 objects, median of 2", "ok      heap:"} {
+	for _, want := range []string{"pods, sync", "pods, relist", "pods, burst-decode-old-new", "300 objects, median of 2", "ok      heap:"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if !strings.Contains(progress, "[14/14") {
+	if !strings.Contains(progress, "[6/6") {
 		t.Errorf("progress:\n%s", progress)
 	}
 	f, err := os.Open(json)
