@@ -16,24 +16,27 @@ func Cut(enc object.Encoding, raw []byte, paths ...*Path) ([]byte, error) {
 	out := append([]byte(nil), raw...)
 	for _, p := range paths {
 		var err error
-		switch {
-		case enc == object.Protobuf && !p.binary:
-			err = fmt.Errorf("%w: not a field of the protobuf message", ErrEncoding)
-		case enc == object.Protobuf:
-			out, err = p.cutProtobuf(make([]byte, 0, len(out)), out, 0)
-		case enc == object.JSON:
-			c := cutter{scanner: scanner{b: out}, out: make([]byte, 0, len(out))}
-			c.cut(p, 0)
-			c.end()
-			out, err = c.out, c.err
-		default:
-			err = unsupported(enc)
-		}
-		if err != nil {
+		if out, err = p.appendCut(make([]byte, 0, len(out)), enc, out); err != nil {
 			return nil, p.wrap(err)
 		}
 	}
 	return out, nil
+}
+
+// appendCut appends the object without what the path leads to.
+func (p *Path) appendCut(dst []byte, enc object.Encoding, raw []byte) ([]byte, error) {
+	switch {
+	case enc == object.Protobuf && !p.binary:
+		return dst, fmt.Errorf("%w: not a field of the protobuf message", ErrEncoding)
+	case enc == object.Protobuf:
+		return p.cutProtobuf(dst, raw, 0)
+	case enc == object.JSON:
+		c := cutter{scanner: scanner{b: raw}, out: dst}
+		c.cut(p, 0)
+		c.end()
+		return c.out, c.err
+	}
+	return dst, unsupported(enc)
 }
 
 // cutProtobuf appends msg to dst, without what the steps from i on lead to.
