@@ -14,19 +14,26 @@ import (
 	"github.com/tarn-dev/tarn/source/kube"
 )
 
-// withCodec gives the objects of a source that have no codec the informer's.
+// withCodec gives the objects of a source that have no codec the informer's, and trims them.
 type withCodec struct {
 	source.ListerWatcher
 	codec object.Codec
+	thin  *thinning
 }
 
 func (w withCodec) give(o *object.Object) *object.Object {
-	if o == nil || o.Codec != nil {
-		return o
+	if o == nil {
+		return nil
 	}
-	given := *o
-	given.Codec = w.codec
-	return &given
+	if o.Codec == nil || w.thin != nil {
+		given := *o
+		given.Codec = w.codec
+		if o.Codec != nil {
+			given.Codec = w.thin.codec(o.Codec)
+		}
+		o = &given
+	}
+	return w.thin.apply(o)
 }
 
 func (w withCodec) List(ctx context.Context, options metav1.ListOptions) (source.List, error) {
@@ -77,12 +84,19 @@ type ofKind struct {
 	*kube.Source
 	kinds []schema.GroupVersionKind
 	t     reflect.Type
+	exact bool // the version counts, too
 }
 
 func (o ofKind) check(ctx context.Context) error {
 	m, err := o.Mapping(ctx)
-	if err == nil && !slices.ContainsFunc(o.kinds, func(k schema.GroupVersionKind) bool { return k.GroupKind() == m.Kind.GroupKind() }) {
-		err = fmt.Errorf("its objects are of kind %s, which is not %s: the option Resource and the type do not fit", m.Kind.Kind, o.t)
+	if err == nil && !slices.ContainsFunc(o.kinds, func(k schema.GroupVersionKind) bool {
+		return k == m.Kind || !o.exact && k.GroupKind() == m.Kind.GroupKind()
+	}) {
+		kind := m.Kind.Kind
+		if o.exact {
+			kind = m.Kind.GroupVersion().String() + " " + kind
+		}
+		err = fmt.Errorf("its objects are of kind %s, which is not %s: the option Resource and the type do not fit", kind, o.t)
 	}
 	return err
 }

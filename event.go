@@ -95,7 +95,7 @@ func (e Event[T]) Old() (T, error) {
 }
 
 func (e Event[T]) read(ref store.Ref) (T, error) {
-	v, err := decode[T](ref)
+	v, err := private[T](ref)
 	if err != nil && e.failed != nil {
 		e.failed(ref.Object(), err)
 	}
@@ -138,16 +138,16 @@ func (f Funcs[T]) Handle(ctx context.Context, e Event[T]) {
 	}
 }
 
-// decode returns the private value of what ref refers to, as a T.
-func decode[T any](ref store.Ref) (T, error) {
+// private returns the private value of what ref refers to, as a T.
+func private[T any](ref store.Ref) (T, error) {
 	if isObject[T]() {
 		return as[T](ref.Object())
 	}
 	return typed[T](ref.Decode())
 }
 
-// view returns the shared value of obj as a T.
-func view[T any](obj *object.Object) (T, error) {
+// shared returns the shared value of obj as a T.
+func shared[T any](obj *object.Object) (T, error) {
 	if isObject[T]() {
 		return as[T](obj)
 	}

@@ -204,3 +204,42 @@ func ExampleInformer_WaitSynced() {
 	fmt.Println(tasks.WaitSynced(ctx))
 	// Output: not synced: tasks: it does not run: call Run (context deadline exceeded)
 }
+
+// A struct with a few of a pod's fields, which are found by their names, is a type for an informer: nothing else is
+// decoded. With Keep, nothing else is kept either.
+func ExampleKeep() {
+	type PodLite struct {
+		metav1.ObjectMeta
+		Spec struct{ NodeName string }
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	check(err)
+	hub, err := tarn.NewHub(cfg)
+	check(err)
+	pods, err := tarn.For[*PodLite](hub, tarn.Resource("pods"), tarn.Keep("metadata", "spec.nodeName", "status.phase"))
+	check(err)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	go func() { check(pods.Run(ctx)) }()
+	check(pods.WaitSynced(ctx))
+	for pod, err := range pods.All() {
+		check(err)
+		phase, _, err := pods.Field(object.JoinKey(pod.Namespace, pod.Name), "status.phase")
+		check(err)
+		fmt.Println(pod.Name, pod.Spec.NodeName, phase)
+	}
+}
+
+// What nobody needs is cut from the bytes as they come. A full type then does not have it, which has to be said.
+func ExampleDrop() {
+	tasks, _, stop := start(tarn.Drop("worker"), tarn.Partial())
+	defer stop()
+	boil, _, err := tasks.Get("demo/boil")
+	check(err)
+	fmt.Printf("%s, worker %q, partial: %v\n", boil.Name, boil.Worker, tarn.IsPartial(boil))
+	_, _, err = tasks.Field("demo/boil", "worker")
+	fmt.Println(err)
+	// Output:
+	// boil, worker "", partial: true
+	// informer of *tarn_test.task: worker: the field is not kept: the informer's option Drop names worker
+}

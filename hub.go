@@ -29,7 +29,7 @@ type Hub struct {
 	metrics Metrics
 
 	mu      sync.Mutex
-	mirrors map[string]weak.Pointer[mirror.Mirror]
+	mirrors map[sharedKey]weak.Pointer[mirror.Mirror]
 	names   map[string]int
 }
 
@@ -54,7 +54,7 @@ func NewHub(cfg *rest.Config, options ...HubOption) (*Hub, error) {
 	}
 	h := &Hub{
 		client:  client,
-		mirrors: map[string]weak.Pointer[mirror.Mirror]{}, names: map[string]int{},
+		mirrors: map[sharedKey]weak.Pointer[mirror.Mirror]{}, names: map[string]int{},
 	}
 	for _, o := range options {
 		o(h)
@@ -75,8 +75,8 @@ func (h *Hub) Client() *kube.Client { return h.client }
 func (h *Hub) Close() { h.client.Close() }
 
 // mirror returns the mirror for key, made by build if nobody has it. It lives as long as an informer holds it.
-func (h *Hub) mirror(key string, build func() (*mirror.Mirror, error)) (*mirror.Mirror, error) {
-	if key == "" {
+func (h *Hub) mirror(key sharedKey, build func() (*mirror.Mirror, error)) (*mirror.Mirror, error) {
+	if key == (sharedKey{}) {
 		return build()
 	}
 	h.mu.Lock()

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/tarn-dev/tarn/internal/mirror"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/store"
@@ -17,29 +15,25 @@ import (
 // pathReader returns the values that a path leads to in an object.
 type pathReader func(*object.Object) ([]string, error)
 
-// pathsOf returns what compiles paths for objects of type t: against the type's tags where it is a struct, so that a
-// wrong path is an error, else for JSON.
-func pathsOf(t reflect.Type) func(string) (pathReader, error) {
-	untyped := t == reflect.TypeFor[*unstructured.Unstructured]() || t == reflect.TypeFor[*object.Object]() ||
-		t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct
+// pathsOf returns what compiles paths for objects of type of: against the type's tags where it is a struct, so that a
+// wrong path is an error, else for JSON. A path to what is not kept is an error, too.
+func pathsOf(of reflect.Type, thin *thinning) func(string) (pathReader, error) {
+	compile := compiler(of)
 	return func(path string) (pathReader, error) {
-		var p *wire.Path
-		var err error
-		if untyped {
-			p, err = wire.CompileJSONPath(path)
-		} else {
-			p, err = wire.CompilePath(t.Elem(), path)
+		p, err := compile(path)
+		if err == nil {
+			err = thin.check(p)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return func(o *object.Object) ([]string, error) { return readPath(p, o) }, nil
+		return func(o *object.Object) ([]string, error) { return readPath(p, of, o) }, nil
 	}
 }
 
 // readPath reads a path from the encoded bytes; from the value where there are none, or where they hold what only the
 // full decoder can judge.
-func readPath(p *wire.Path, o *object.Object) ([]string, error) {
+func readPath(p *wire.Path, of reflect.Type, o *object.Object) ([]string, error) {
 	if o.Encoding != object.None {
 		values, err := p.Strings(o.Encoding, o.Raw)
 		if !errors.Is(err, wire.ErrUnusual) {
@@ -50,13 +44,16 @@ func readPath(p *wire.Path, o *object.Object) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t := reflect.TypeOf(v); t != of && of.Kind() == reflect.Pointer && of.Elem().Kind() == reflect.Struct && !isEncoded(of) {
+		return nil, fmt.Errorf("%s cannot be read from a %s", p, t)
+	}
 	return p.FromValue(v)
 }
 
 // indexers returns the index functions by the names they have in the mirror, and those names by the user's.
-func (c *config) indexers(t reflect.Type) (names map[string]string, indexers store.Indexers, err error) {
+func (c *config) indexers(t, of reflect.Type, thin *thinning) (names map[string]string, indexers store.Indexers, err error) {
 	names, indexers = map[string]string{}, store.Indexers{}
-	compile := pathsOf(t)
+	compile := pathsOf(of, thin)
 	for _, ix := range c.indexes {
 		if ix.name == "" {
 			return nil, nil, errors.New("an index has no name")
@@ -118,7 +115,7 @@ func (i *Informer[T]) AddIndexes(options ...Option) error {
 		return fmt.Errorf("%s: add indexes: only IndexField, IndexLabel and IndexFunc can be given here", i.name)
 	}
 	c.indexes = wanted
-	added, indexers, err := c.indexers(i.valueType())
+	added, indexers, err := c.indexers(i.valueType(), i.of, i.thin)
 	if err != nil {
 		return fmt.Errorf("%s: add indexes: %w", i.name, err)
 	}

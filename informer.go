@@ -41,8 +41,10 @@ type Informer[T any] struct {
 	metrics Metrics
 	onError func(error)
 	group   schema.GroupResource
-	adding  sync.Mutex // held by who replaces indexes
-	paths   sync.Map   // of pathReader by path
+	adding  sync.Mutex   // held by who replaces indexes
+	paths   sync.Map     // of pathReader by path
+	of      reflect.Type // of the objects on the server; T's, unless that is slim
+	thin    *thinning
 	views   *views[T]
 
 	mu       sync.Mutex
@@ -66,9 +68,16 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 	if hub == nil {
 		return nil, fmt.Errorf("informer of %s: no hub: NewHub returned an error that nobody looked at", t)
 	}
-	req, expected, err := request(hub, t, &c)
+	req, of, expected, err := request(hub, t, &c)
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	thin, err := c.thinning(t, of)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	if thin != nil {
+		req.Trim, req.WrapCodec = thin.trim, thin.codec
 	}
 	var sources []source.ListerWatcher
 	namespaces := slices.Compact(slices.Sorted(slices.Values(c.namespaces)))
@@ -82,7 +91,7 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 			return nil, fmt.Errorf("informer of %s: %w", t, err)
 		}
 		if len(expected) > 0 && c.named {
-			sources = append(sources, ofKind{src, expected, t})
+			sources = append(sources, ofKind{src, expected, t, of != t})
 			continue
 		}
 		sources = append(sources, src)
@@ -99,7 +108,7 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 	if c.metrics == nil {
 		c.metrics = hub.metrics
 	}
-	inf, err := newInformer[T](&c, func() (*mirror.Mirror, error) {
+	inf, err := newInformer[T](&c, of, thin, func() (*mirror.Mirror, error) {
 		return hub.mirror(key, func() (*mirror.Mirror, error) {
 			return newMirror(&c, t, sources, namespaces, expected)
 		})
@@ -129,11 +138,18 @@ func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option)
 	if src == nil {
 		return nil, fmt.Errorf("informer of %s: no source", t)
 	}
-	sources := []source.ListerWatcher{withCodec{src, codec}}
+	thin, err := c.thinning(t, t)
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", t, err)
+	}
+	if thin != nil {
+		codec = thin.codec(codec)
+	}
+	sources := []source.ListerWatcher{withCodec{src, codec, thin}}
 	if c.name == "" {
 		c.name = cmp.Or(describe(sources, []string{""}), "informer of "+t.String())
 	}
-	inf, err := newInformer[T](&c, func() (*mirror.Mirror, error) {
+	inf, err := newInformer[T](&c, t, thin, func() (*mirror.Mirror, error) {
 		return newMirror(&c, t, sources, []string{""}, nil)
 	})
 	if err != nil {
@@ -143,9 +159,9 @@ func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option)
 	return inf, nil
 }
 
-func newInformer[T any](c *config, build func() (*mirror.Mirror, error)) (*Informer[T], error) {
+func newInformer[T any](c *config, of reflect.Type, thin *thinning, build func() (*mirror.Mirror, error)) (*Informer[T], error) {
 	t := reflect.TypeFor[T]()
-	indexes, indexers, err := c.indexers(t)
+	indexes, indexers, err := c.indexers(t, of, thin)
 	if err != nil {
 		return nil, err
 	}
@@ -163,14 +179,16 @@ func newInformer[T any](c *config, build func() (*mirror.Mirror, error)) (*Infor
 	if err := addIndexers(m, indexers); err != nil {
 		return nil, err
 	}
-	i := &Informer[T]{name: c.name, mirror: m, logger: c.logger, metrics: c.metrics, onError: c.onError}
+	i := &Informer[T]{name: c.name, mirror: m, logger: c.logger, metrics: c.metrics, onError: c.onError, of: of, thin: thin}
 	i.views = newViews[T](c.hot)
 	i.indexes.Store(&indexes)
 	return i, nil
 }
 
-// request says what to ask the server for, for objects of type t, and of which kinds they may be.
-func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []schema.GroupVersionKind, err error) {
+// request says what to ask the server for, for objects of type t, of which type they are there, and of which kinds they may
+// be.
+func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, of reflect.Type, expected []schema.GroupVersionKind, err error) {
+	of = t
 	req = kube.Request{Resource: c.resource, LabelSelector: c.labels, FieldSelector: c.fields, Codec: c.codec}
 	needsResource := func(why string) error {
 		if c.named {
@@ -180,24 +198,24 @@ func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []
 	}
 	switch {
 	case t == reflect.TypeFor[*unstructured.Unstructured](), t == reflect.TypeFor[*object.Object]():
-		return req, nil, needsResource("the type does not say what to read")
+		return req, of, nil, needsResource("the type does not say what to read")
 	case t == reflect.TypeFor[*metav1.PartialObjectMetadata]():
 		req.MetadataOnly = true
-		return req, nil, needsResource("the type does not say what to read")
+		return req, of, nil, needsResource("the type does not say what to read")
 	case t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct:
 		switch {
 		case req.Codec != nil:
 		case t.Kind() == reflect.Struct:
-			return req, nil, fmt.Errorf("not a pointer to a struct: use *%s, or give tarn.Codec", t)
+			return req, of, nil, fmt.Errorf("not a pointer to a struct: use *%s, or give tarn.Codec", t)
 		default:
-			return req, nil, errors.New("not a pointer to a struct, and no tarn.Codec that makes it")
+			return req, of, nil, errors.New("not a pointer to a struct, and no tarn.Codec that makes it")
 		}
-		return req, nil, needsResource("the type does not say what to read")
+		return req, of, nil, needsResource("the type does not say what to read")
 	}
 	example := reflect.New(t.Elem()).Interface()
 	if o, ok := example.(runtime.Object); ok {
 		if meta.IsListType(o) {
-			return req, nil, errors.New("a list: an informer is of the type of its items")
+			return req, of, nil, errors.New("a list: an informer is of the type of its items")
 		}
 		if kinds, _, err := hub.scheme.ObjectKinds(o); err == nil {
 			expected = kinds
@@ -208,13 +226,37 @@ func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, expected []
 	}
 	if expected == nil {
 		if err := needsResource("the type is not in the hub's scheme (see tarn.WithScheme)"); err != nil {
-			return req, nil, err
+			return req, of, nil, err
 		}
 	}
-	if req.Codec == nil {
-		req.Codec, err = kube.CodecFor(example)
+	if req.Codec != nil {
+		return req, of, expected, nil
 	}
-	return req, expected, err
+	if expected == nil {
+		if original, kind := hub.original(req.Resource); original != nil {
+			if c.transform != nil && c.transform.takes == t {
+				return req, of, nil, fmt.Errorf("it has only some of the fields of %T, so a Transform of it would lose the others: let it take *object.Object, or use Keep", original)
+			}
+			req.Codec, err = kube.SlimCodec(example, original)
+			return req, reflect.TypeOf(original), []schema.GroupVersionKind{kind}, err
+		}
+		if !hasJSON(t.Elem()) {
+			return req, of, nil, fmt.Errorf("none of its fields has a JSON tag, and by their names they are only found where the hub's scheme has a type for %q: "+
+				"name the collection by its plural, or by tarn.GVR, or add the tags", req.Resource)
+		}
+	}
+	req.Codec, err = kube.CodecFor(example)
+	return req, of, expected, err
+}
+
+// hasJSON reports whether a struct says how its fields are called in JSON.
+func hasJSON(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("json") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func describe(sources []source.ListerWatcher, namespaces []string) string {

@@ -28,6 +28,9 @@ type config struct {
 	fields     string
 	indexes    []indexOption
 	keep       *function
+	drop       []string
+	keepOnly   []string
+	partial    bool
 	transform  *function
 	layout     store.Layout
 	hot        int64 // bytes
@@ -123,7 +126,7 @@ func IndexFunc[T any](name string, f func(T) ([]string, error)) Option {
 	}
 	fn := &function{what: fmt.Sprintf("index function %q", name), takes: reflect.TypeFor[T]()}
 	fn.index = func(o *object.Object) ([]string, error) {
-		v, err := view[T](o)
+		v, err := shared[T](o)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +143,7 @@ func Only[T any](keep func(T) bool) Option {
 	}
 	fn := &function{what: "predicate of Only", takes: reflect.TypeFor[T]()}
 	fn.keep = func(o *object.Object) (bool, error) {
-		v, err := view[T](o)
+		v, err := shared[T](o)
 		return err == nil && keep(v), err
 	}
 	return func(c *config) { c.keep = fn }
@@ -234,13 +237,20 @@ func Backoff(next func() time.Duration) Option {
 	return func(c *config) { c.reflector.backoff = next }
 }
 
-// shared returns what two informers must agree on to share a mirror; "" where functions make that impossible to tell.
-func (c *config) shared(t reflect.Type) string {
+// sharedKey is what two informers must agree on to share a mirror; the zero key stands for none.
+type sharedKey struct {
+	values reflect.Type
+	rest   string
+}
+
+// shared returns the informer's key; the zero one where functions make it impossible to tell.
+func (c *config) shared(t reflect.Type) sharedKey {
 	if c.keep != nil || c.transform != nil || c.codec != nil || c.reflector.backoff != nil || c.onError != nil || c.logger != nil || c.metrics != nil {
-		return ""
+		return sharedKey{}
 	}
-	return strings.Join([]string{
-		t.String(), c.resource.String(), strings.Join(c.namespaces, ","), c.labels, c.fields, c.layout.String(),
+	return sharedKey{t, strings.Join([]string{
+		c.resource.String(), strings.Join(c.namespaces, ","), c.labels, c.fields, c.layout.String(),
 		fmt.Sprint(c.reflector.pageSize, c.reflector.noStreaming, c.reflector.watchTimeout, c.reflector.idleSlack, c.reflector.retry),
-	}, "\x00")
+		fmt.Sprintf("%q %q %t", c.drop, c.keepOnly, c.partial),
+	}, "\x00")}
 }

@@ -61,7 +61,7 @@ func (s Snapshot[T]) Len() int { return s.s.Len() }
 // Get returns the object with this key, decoded for the caller, who owns it, and whether there is one. The error is that
 // of decoding; it names the key, and concerns no other object.
 func (s Snapshot[T]) Get(key string) (value T, exists bool, err error) {
-	return s.read(key, decode[T])
+	return s.read(key, private[T])
 }
 
 // View is [Snapshot.Get] for who only looks: the value is shared with all who look at this version of the object and must
@@ -114,7 +114,7 @@ func (i *Informer[T]) compiled(path string) (pathReader, error) {
 	if read, ok := i.paths.Load(path); ok {
 		return read.(pathReader), nil
 	}
-	read, err := pathsOf(i.valueType())(path)
+	read, err := pathsOf(i.of, i.thin)(path)
 	if err == nil {
 		i.paths.Store(path, read)
 	}
@@ -142,7 +142,7 @@ func (s Snapshot[T]) List(conds ...Cond) iter.Seq2[T, error] {
 			return
 		}
 		for ref := range refs {
-			if !yield(s.value(ref, decode[T])) {
+			if !yield(s.value(ref, private[T])) {
 				return
 			}
 		}

@@ -61,7 +61,7 @@ func Where[T any](f func(T) bool) SubscribeOption {
 		return func(*subscribeConfig) {}
 	}
 	pass := func(r store.Ref) (bool, error) {
-		v, err := view[T](r.Object())
+		v, err := shared[T](r.Object())
 		return err == nil && f(v), err
 	}
 	return func(c *subscribeConfig) { c.filters = append(c.filters, filter{reflect.TypeFor[T](), pass}) }

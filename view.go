@@ -41,12 +41,12 @@ func (v *views[T]) get(ref store.Ref) (T, error) {
 		return as[T](value)
 	}
 	if isObject[T]() || reflect.TypeFor[T]().Kind() != reflect.Pointer { // what is no pointer cannot be shared
-		return decode[T](ref)
+		return private[T](ref)
 	}
 	value, ok := v.find(id)
 	if !ok {
 		var err error
-		if value, err = decode[T](ref); err != nil {
+		if value, err = private[T](ref); err != nil {
 			return value, err
 		}
 		value = v.share(id, value)

@@ -57,6 +57,24 @@ type protoMessage interface {
 	Unmarshal([]byte) error
 }
 
+// isProtoMessage reports whether a struct type has a protobuf form of its own. One that embeds nothing but
+// metav1.ObjectMeta has the methods of that, which would take the object for its metadata.
+func isProtoMessage(t reflect.Type) bool {
+	message := reflect.TypeFor[protoMessage]()
+	if !reflect.PointerTo(t).Implements(message) {
+		return false
+	}
+	embedded, tagged := 0, false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && (f.Type.Implements(message) || reflect.PointerTo(f.Type).Implements(message)) {
+			embedded++
+		}
+		tagged = tagged || f.Tag.Get("protobuf") != ""
+	}
+	return embedded != 1 || tagged
+}
+
 // goCodec is the codec of the values of one struct type.
 type goCodec struct {
 	typ   reflect.Type
@@ -70,8 +88,7 @@ type goCodec struct {
 var goCodecs sync.Map // of *goCodec by reflect.Type
 
 func newGoCodec(structType reflect.Type) *goCodec {
-	proto := reflect.PointerTo(structType).Implements(reflect.TypeFor[protoMessage]())
-	c, _ := goCodecs.LoadOrStore(structType, &goCodec{typ: structType, proto: proto})
+	c, _ := goCodecs.LoadOrStore(structType, &goCodec{typ: structType, proto: isProtoMessage(structType)})
 	return c.(*goCodec)
 }
 

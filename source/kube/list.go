@@ -62,7 +62,7 @@ func (l *list) Next() (*object.Object, error) {
 		l.codec = l.from.codecOf(l.itemKind(raw))
 	}
 	m.bytes = raw
-	return m.newObject(l.enc, raw, l.codec), nil
+	return l.from.object(m, l.enc, raw, l.codec), nil
 }
 
 // ended returns what Next returns for an error of the reader.

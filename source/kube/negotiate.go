@@ -16,6 +16,7 @@ import (
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/source"
+	"github.com/tarn-dev/tarn/wire"
 )
 
 const (
@@ -31,6 +32,7 @@ type collection struct {
 	protobuf     bool                                       // whether the codec takes it
 	codec        object.Codec                               // nil: see codecOf
 	codecOf      func(schema.GroupVersionKind) object.Codec // by the kind that the answer names
+	trim         *wire.Trim                                 // nil: nothing
 }
 
 // accept returns the Accept header, the preferred media type first. The server takes the first that it can write: for

@@ -16,7 +16,8 @@ import (
 type memory struct {
 	object  object.Object
 	meta    wire.MetaBuffer
-	bytes   []byte // as read; Raw is a part of it
+	bytes   []byte // as read; Raw is a part of it, or is trimmed
+	trimmed []byte
 	release func()
 }
 
@@ -46,17 +47,53 @@ func (p *pool) get() *memory {
 func (p *pool) put(m *memory) {
 	m.object = object.Object{}
 	if scribble {
-		for i := range m.bytes {
-			m.bytes[i] = 0xdb
+		for _, b := range [][]byte{m.bytes, m.trimmed} {
+			for i := range b {
+				b[i] = 0xdb
+			}
 		}
 		m.meta.Scribble()
 	}
 	if cap(m.bytes) > maxPooled {
-		m.bytes = nil
+		m.bytes, m.trimmed = nil, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, m)
+}
+
+// object makes the object of encoded bytes that lie in m, trimmed.
+func (c *collection) object(m *memory, enc object.Encoding, raw []byte, codec object.Codec) *object.Object {
+	if c.trim == nil {
+		return m.newObject(enc, raw, codec)
+	}
+	enc, trimmed, err := Trim(c.trim, m.trimmed[:0], enc, raw, codec)
+	if err != nil {
+		o := m.newObject(enc, raw, codec)
+		o.Err = errors.Join(o.Err, err)
+		return o
+	}
+	m.trimmed = trimmed
+	return m.newObject(enc, trimmed, codec)
+}
+
+// Trim appends what t leaves of an encoded object to dst. What cannot be trimmed as it is (see [wire.ErrUnusual]) is
+// decoded and encoded first, if codec is not nil, and may have another encoding then.
+func Trim(t *wire.Trim, dst []byte, enc object.Encoding, raw []byte, codec object.Codec) (object.Encoding, []byte, error) {
+	dst, err := t.Append(dst, enc, raw)
+	if err == nil || codec == nil || !errors.Is(err, wire.ErrUnusual) {
+		return enc, dst, err
+	}
+	v, decodeErr := codec.Decode(enc, raw)
+	if decodeErr != nil {
+		return enc, dst, errors.Join(err, decodeErr)
+	}
+	again, raw, encodeErr := codec.Encode(v)
+	if encodeErr != nil {
+		return enc, dst, errors.Join(err, encodeErr)
+	}
+	dst, err = t.Append(dst, again, raw)
+	return again, dst, err
 }
 
 // newObject makes an object of encoded bytes, which it keeps. It never fails: what is wrong with the bytes is in the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/source"
+	"github.com/tarn-dev/tarn/wire"
 )
 
 // Request says which objects are wanted, and as what.
@@ -29,6 +30,13 @@ type Request struct {
 	// Go type of a resource named by [Type], else into *unstructured.Unstructured. Protobuf is only asked for where the
 	// codec decodes it (see [ProtobufDecoder]).
 	Codec object.Codec
+	// WrapCodec, where it is not nil, returns what is used in place of the codec, whichever that is. It is called once
+	// the resource is resolved, and again if it changes on the server.
+	WrapCodec func(object.Codec) object.Codec
+	// Trim, where it is not nil, says what is left of each object before anything is read of it or kept. What it cannot
+	// be applied to as it came is decoded and encoded first; where that fails too, the object comes whole, with the reason
+	// in its Err.
+	Trim *wire.Trim
 }
 
 // Source is one collection of a Kubernetes server. It implements source.ListerWatcher, source.StreamingLister and
@@ -158,7 +166,7 @@ func (s *Source) collection(ctx context.Context) (*collection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collection{mapping: m, metadataOnly: s.req.MetadataOnly, codec: s.codecFor(m)}
+	c := &collection{mapping: m, metadataOnly: s.req.MetadataOnly, codec: s.codecFor(m), trim: s.req.Trim}
 	c.protobuf = decodesProtobuf(c.codec)
 	prefix := []string{"/apis", m.Resource.Group, m.Resource.Version}
 	if m.Resource.Group == "" {
@@ -173,6 +181,14 @@ func (s *Source) collection(ctx context.Context) (*collection, error) {
 }
 
 func (s *Source) codecFor(m Mapping) object.Codec {
+	codec := s.unwrappedFor(m)
+	if s.req.WrapCodec != nil {
+		codec = s.req.WrapCodec(codec)
+	}
+	return codec
+}
+
+func (s *Source) unwrappedFor(m Mapping) object.Codec {
 	switch {
 	case s.req.Codec != nil:
 		return s.req.Codec

@@ -97,7 +97,7 @@ func (w *watch) event(m *memory) source.Event {
 	case e.Type == source.Unknown:
 		e.Name = name
 	default:
-		e.Object = m.newObject(w.enc, raw, w.from.codecFor(e.GVK))
+		e.Object = w.from.object(m, w.enc, raw, w.from.codecFor(e.GVK))
 		if e.Object.Key == "" {
 			e.Err, e.Object = fmt.Errorf("watch event %s: %w", e.Type, e.Object.Err), nil
 		}
