@@ -62,7 +62,7 @@ func (s *Store) AddIndexers(indexers Indexers) error {
 func (s *Store) edit(fn func(tx *Txn)) *root {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tx := s.begin()
+	tx := s.begin(0)
 	fn(tx)
 	s.publish(tx)
 	return s.root.Load()

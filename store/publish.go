@@ -28,6 +28,8 @@ func (g *Stage) Publish(fn func(tx *Txn) error) error {
 			g.seen.set(e.slot)
 		}
 	}
-	g.base, g.changed, g.at = put, nil, map[string]int{}
+	clear(g.changed)
+	clear(g.at)
+	g.base, g.changed = put, g.changed[:0]
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *Store) Write(batch []*Prepared, fn func(tx *Txn) error) error {
 		s.mu.Unlock() // an index was added between the two
 	}
 	defer s.mu.Unlock()
-	tx := s.begin()
+	tx := s.begin(len(batch))
 	for _, p := range batch {
 		p.tx = tx
 	}
@@ -75,13 +75,13 @@ func (s *Store) Write(batch []*Prepared, fn func(tx *Txn) error) error {
 	return nil
 }
 
-// begin starts a transaction. The lock is held.
-func (s *Store) begin() *Txn {
+// begin starts a transaction of about so many changes. The lock is held.
+func (s *Store) begin(changes int) *Txn {
 	r := s.root.Load()
 	return &Txn{
 		l: s.layout, base: r, seq: r.seq + 1, version: r.version, attached: r.attached,
 		entries: r.entries.Edit(), scopes: r.scopes.Edit(), indexes: r.indexes,
-		edits: make([]*btree.Edit[posting, struct{}], len(r.indexes)), slots: s.slots,
+		edits: make([]*btree.Edit[posting, struct{}], len(r.indexes)), slots: s.slots, changes: make([]Change, 0, changes),
 	}
 }
 
