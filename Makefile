@@ -1,7 +1,7 @@
 # Everything that is built goes to .build and bin; nothing is installed.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check fuzz soak hotpaths clean
+.PHONY: help build demo test check fuzz soak bench hotpaths clean
 
 FUZZTIME ?= 60
 
@@ -31,6 +31,9 @@ fuzz: ## Run every fuzz target for FUZZTIME seconds (60)
 soak: devcluster ## Run what takes hours: the tests under the tag soak, then each fuzz target for ten minutes
 	@scripts/test.sh soak
 	@scripts/fuzz.sh 600
+
+bench: ## Compare tarn with client-go and others, BENCHFLAGS="--help" says how (under 8 minutes)
+	@go -C bench run . $(BENCHFLAGS)
 
 hotpaths: ## Run the benchmarks of the hot paths and compare them with the baseline (SAVE=--save makes a new one)
 	@scripts/benchmarks.sh $(SAVE)

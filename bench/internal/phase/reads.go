@@ -171,7 +171,7 @@ func (s *subject) reconcile() error {
 			_, err := byIndex(obj.(metav1.Object).GetLabels()[client.IndexLabel], 10)
 			s.sink.Fail(err)
 		})
-		return s.burst(phase, workingSet)
+		return s.burst(phase, s.Burst, workingSet)
 	}
 	if err := run("reconcile", s.copy.Get, s.copy.ByIndex); err != nil {
 		return err
