@@ -39,7 +39,7 @@ func (s *subject) pods() error {
 		mode  client.Mode
 	}{{"burst", client.KeyOnly}, {"burst-decode-new", client.DecodeNew}, {"burst-decode-old-new", client.DecodeOldNew}} {
 		s.sink.SetMode(b.mode)
-		if err := s.burst(b.phase, s.burstSize(b.mode), 0); err != nil {
+		if err := s.burst(b.phase, s.burstSize(b.mode)); err != nil {
 			return err
 		}
 		if s.Client == client.LimitWalk {
@@ -89,11 +89,17 @@ func (s *subject) relist() error {
 
 // burst modifies objects as fast as the client takes it, and measures until the handler has seen the last. What counts are
 // the events that the handler saw: where it is too slow, some libraries merge those of one object.
-func (s *subject) burst(phase string, n, set int) error {
+func (s *subject) burst(phase string, n int) error { return s.bursts(phase, n, n, 0) }
+
+// bursts is burst in parts, the next when the handler has seen the last of the one before, among the first set objects.
+func (s *subject) bursts(phase string, n, part, set int) error {
 	seen := s.sink.Updates()
 	before := measure.Now()
-	if err := s.sink.Await(s.ctx, func() (string, error) { return s.Control.Burst(s.ctx, n, set) }); err != nil {
-		return err
+	for left := n; left > 0; left -= part {
+		err := s.sink.Await(s.ctx, func() (string, error) { return s.Control.Burst(s.ctx, min(left, part), set) })
+		if err != nil {
+			return err
+		}
 	}
 	used := measure.Since(before)
 	events := max(s.sink.Updates()-seen, 1)

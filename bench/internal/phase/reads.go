@@ -147,8 +147,11 @@ func (s *subject) unmarshal(keys []string) error {
 	return nil
 }
 
-// workingSet is how many objects a reconciler's burst is about.
-const workingSet = 1000
+// A reconciler's burst is about so many objects, and comes in parts of so many modifications, so that none are merged.
+const (
+	workingSet    = 1000
+	reconcilePart = 1000
+)
 
 // reconcile is a workload of a handler that reads each modified object three times, and ten of its siblings by index.
 func (s *subject) reconcile() error {
@@ -171,7 +174,7 @@ func (s *subject) reconcile() error {
 			_, err := byIndex(obj.(metav1.Object).GetLabels()[client.IndexLabel], 10)
 			s.sink.Fail(err)
 		})
-		return s.burst(phase, s.Burst, workingSet)
+		return s.bursts(phase, s.Burst, reconcilePart, workingSet)
 	}
 	if err := run("reconcile", s.copy.Get, s.copy.ByIndex); err != nil {
 		return err
