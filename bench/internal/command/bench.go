@@ -20,6 +20,9 @@ type benchOptions struct {
 	server, json, check, svg, from string
 }
 
+// devclusterBurst is what a real API server on the same two cores takes in some seconds.
+const devclusterBurst = 3000
+
 func newBench() *cobra.Command {
 	var o benchOptions
 	var workloads []string
@@ -97,8 +100,13 @@ func (o *benchOptions) figures(cmd *cobra.Command) (report.Figures, error) {
 		defer f.Close()
 		return report.ReadJSON(f)
 	}
-	if o.server == "devcluster" && o.Workloads == nil {
-		o.Workloads = []string{"pods"}
+	if o.server == "devcluster" {
+		if o.Workloads == nil {
+			o.Workloads = []string{"pods"}
+		}
+		if !cmd.Flags().Changed("burst") {
+			o.Burst = devclusterBurst
+		}
 	}
 	steps, err := run.Plan(o.Options)
 	if err != nil {

@@ -106,8 +106,8 @@ func (d *devserver) Reset(ctx context.Context) error {
 func (d *devserver) Relist(ctx context.Context) (int, error) {
 	again := make(chan struct{})
 	hold := d.proxy.Add(faultproxy.Rule{
-		Match: func(r faultproxy.Request) bool {
-			return faultproxy.Watches("pods")(r) && !faultproxy.StreamingLists("pods")(r)
+		Match: func(r faultproxy.Request) bool { // some watch again when the connection is gone, some list
+			return faultproxy.Watches("pods")(r) || faultproxy.StreamingLists("pods")(r)
 		},
 		Times: 1,
 		Answer: func(w http.ResponseWriter, r *http.Request) {
