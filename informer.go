@@ -8,22 +8,16 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/tarn-dev/tarn/internal/mirror"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/reflector"
 	"github.com/tarn-dev/tarn/source"
-	"github.com/tarn-dev/tarn/source/kube"
 )
 
 // ErrRunning is returned by [Informer.Run] while it runs already.
@@ -185,80 +179,6 @@ func newInformer[T any](c *config, of reflect.Type, thin *thinning, build func()
 	return i, nil
 }
 
-// request says what to ask the server for, for objects of type t, of which type they are there, and of which kinds they may
-// be.
-func request(hub *Hub, t reflect.Type, c *config) (req kube.Request, of reflect.Type, expected []schema.GroupVersionKind, err error) {
-	of = t
-	req = kube.Request{Resource: c.resource, LabelSelector: c.labels, FieldSelector: c.fields, Codec: c.codec}
-	needsResource := func(why string) error {
-		if c.named {
-			return nil
-		}
-		return fmt.Errorf("%s: name the collection, for example with tarn.Resource(\"deployments.apps\")", why)
-	}
-	switch {
-	case t == reflect.TypeFor[*unstructured.Unstructured](), t == reflect.TypeFor[*object.Object]():
-		return req, of, nil, needsResource("the type does not say what to read")
-	case t == reflect.TypeFor[*metav1.PartialObjectMetadata]():
-		req.MetadataOnly = true
-		return req, of, nil, needsResource("the type does not say what to read")
-	case t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct:
-		switch {
-		case req.Codec != nil:
-		case t.Kind() == reflect.Struct:
-			return req, of, nil, fmt.Errorf("not a pointer to a struct: use *%s, or give tarn.Codec", t)
-		default:
-			return req, of, nil, errors.New("not a pointer to a struct, and no tarn.Codec that makes it")
-		}
-		return req, of, nil, needsResource("the type does not say what to read")
-	}
-	example := reflect.New(t.Elem()).Interface()
-	if o, ok := example.(runtime.Object); ok {
-		if meta.IsListType(o) {
-			return req, of, nil, errors.New("a list: an informer is of the type of its items")
-		}
-		if kinds, _, err := hub.scheme.ObjectKinds(o); err == nil {
-			expected = kinds
-			if !c.named {
-				req.Resource = kube.Type(hub.scheme, o)
-			}
-		}
-	}
-	if expected == nil {
-		if err := needsResource("the type is not in the hub's scheme (see tarn.WithScheme)"); err != nil {
-			return req, of, nil, err
-		}
-	}
-	if req.Codec != nil {
-		return req, of, expected, nil
-	}
-	if expected == nil {
-		if original, kind := hub.original(req.Resource); original != nil {
-			if c.transform != nil && c.transform.takes == t {
-				return req, of, nil, fmt.Errorf("it has only some of the fields of %T, so a Transform of it would lose the others: let it take *object.Object, or use Keep", original)
-			}
-			req.Codec, err = kube.SlimCodec(example, original)
-			return req, reflect.TypeOf(original), []schema.GroupVersionKind{kind}, err
-		}
-		if !hasJSON(t.Elem()) {
-			return req, of, nil, fmt.Errorf("none of its fields has a JSON tag, and by their names they are only found where the hub's scheme has a type for %q: "+
-				"name the collection by its plural, or by tarn.GVR, or add the tags", req.Resource)
-		}
-	}
-	req.Codec, err = kube.CodecFor(example)
-	return req, of, expected, err
-}
-
-// hasJSON reports whether a struct says how its fields are called in JSON.
-func hasJSON(t reflect.Type) bool {
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("json") != "" {
-			return true
-		}
-	}
-	return false
-}
-
 func describe(sources []source.ListerWatcher, namespaces []string) string {
 	if len(sources) == 1 {
 		return source.Describe(sources[0])
@@ -345,78 +265,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 func (i *Informer[T]) startLocked(s *Subscription) {
 	ctx := i.runCtx
 	i.done.Go(func() { s.core.Run(ctx) })
-}
-
-// HasSynced reports whether the whole collection has been stored since Run was called. It is false again when Run has
-// returned, unless another informer keeps the same mirror in step (see [Hub]). Handlers may still be behind: see
-// [Subscription.Synced].
-func (i *Informer[T]) HasSynced() bool { return i.mirror.HasSynced() }
-
-// Synced returns a channel that closes when [Informer.HasSynced] turns true. Each Run has its own; once Run has returned, it
-// is that of the next.
-func (i *Informer[T]) Synced() <-chan struct{} { return i.mirror.Synced() }
-
-// WaitSynced returns nil as soon as the whole collection has been stored. If ctx ends before, the error says in one line
-// what the informer is waiting for and why: a missing right, a resource that does not exist (yet), a server that does not
-// answer. All of those it recovers from by itself, so waiting again is right. It is a *[NotSyncedError], which wraps what
-// the server said: apierrors.IsForbidden, meta.IsNoMatchError (no such resource) and the like hold for it.
-func (i *Informer[T]) WaitSynced(ctx context.Context) error {
-	select {
-	case <-i.mirror.Synced():
-		return nil
-	default:
-	}
-	select {
-	case <-i.mirror.Synced():
-		return nil
-	case <-ctx.Done():
-	}
-	i.mu.Lock()
-	active := i.active
-	i.mu.Unlock()
-	why := i.mirror.WhyNotSynced()
-	switch {
-	case !active:
-		why = errors.New("it does not run: call Run")
-	case why == nil:
-		return nil // it synced just now
-	}
-	return &NotSyncedError{Informer: i.name, Why: why, Cause: context.Cause(ctx)}
-}
-
-// NotSyncedError says why an informer is not synced. It wraps both Why and Cause.
-type NotSyncedError struct {
-	// Informer is the informer's name.
-	Informer string
-	// Why is what it is waiting for, with the reason of the last failure if there was one.
-	Why error
-	// Cause is why the waiting ended.
-	Cause error
-}
-
-// Error is one line.
-func (e *NotSyncedError) Error() string {
-	text := e.Why.Error()
-	if !strings.HasPrefix(text, e.Informer) {
-		text = e.Informer + ": " + text
-	}
-	// A proxy's answer may be a whole page.
-	return fmt.Sprintf("not synced: %s (%v)", strings.Join(strings.Fields(text), " "), e.Cause)
-}
-
-// Unwrap returns Why and Cause.
-func (e *NotSyncedError) Unwrap() []error { return []error{e.Why, e.Cause} }
-
-// WaitSynced waits for several informers at once: it returns nil as soon as all are synced, else the errors of those that
-// are not.
-func WaitSynced(ctx context.Context, informers ...interface{ WaitSynced(context.Context) error }) error {
-	var errs []error
-	for _, i := range informers {
-		if err := i.WaitSynced(ctx); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // valueType is the type that the objects decode into.
