@@ -26,6 +26,11 @@ func apiServer(t testing.TB) string {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Has("watch") { // nothing happens, for as long as the client looks
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
 		fmt.Fprint(w, answer)
 	}))
 	t.Cleanup(server.Close)
