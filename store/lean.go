@@ -104,7 +104,7 @@ func (l *lean) prepare(obj *object.Object) (handle, error) {
 	same := on.rec != "" && (isNew || on.labelsHash == hashOf(obj.Labels))
 	h := handle{rec: e.write(record{base: on, obj: obj, isBase: isNew, same: same}), on: on}
 	l.judge(on, len(obj.Raw), len(h.rec))
-	l.learn(e, on, obj)
+	l.learn(e, on, obj, isNew)
 	return h, nil
 }
 

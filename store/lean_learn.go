@@ -11,6 +11,7 @@ import (
 // what has come, and pairs of an object and its base.
 type lesson struct {
 	seen, next int // objects: so far, and when the coding is made
+	bases      int // how many of those are kept without a base, as they became one
 	dict       []byte
 	samples    []delta.Sample
 }
@@ -24,10 +25,13 @@ const (
 
 // learn takes note of an object, and after enough of them makes a coding that fits what has come since the last one. What
 // is encoded already stays as it is.
-func (l *lean) learn(e *leanEncoder, on *base, obj *object.Object) {
+func (l *lean) learn(e *leanEncoder, on *base, obj *object.Object, isBase bool) {
 	l.mu.Lock()
 	s := &l.lesson
 	s.seen++
+	if isBase {
+		s.bases++
+	}
 	if size := min(maxDict, len(obj.Raw)*max(2, s.next/128)); len(s.dict)+len(obj.Raw) <= size && len(s.dict) <= size*s.seen/s.next {
 		s.dict = append(s.dict, obj.Raw...)
 	}
@@ -52,17 +56,24 @@ func (l *lean) learn(e *leanEncoder, on *base, obj *object.Object) {
 // coding returns a coding for what was seen. If a dictionary gains little, it has none.
 func (s *lesson) coding() *delta.Coding {
 	plain, c := delta.NewCoding(nil).Trained(s.samples), delta.NewCoding(s.dict).Trained(s.samples)
-	without, with := 0, 0
-	var e delta.Encoder
-	for _, sample := range s.samples {
-		e.SetBase(sample.Base)
-		without += len(e.Append(nil, plain, sample.Object))
-		with += len(e.Append(nil, c, sample.Object))
-	}
-	if with > without-without/20 {
+	if without := s.cost(plain); s.cost(c) > without-without/20 {
 		return plain
 	}
 	return c
+}
+
+// cost returns what the samples take when they are encoded, of which so many are bases as have been seen: for those a
+// dictionary matters most.
+func (s *lesson) cost(c *delta.Coding) int {
+	var e delta.Encoder
+	siblings, bases := 0, 0
+	for _, sample := range s.samples {
+		e.SetBase(sample.Base)
+		siblings += len(e.Append(nil, c, sample.Object))
+		e.SetBase(nil)
+		bases += len(e.Append(nil, c, sample.Object))
+	}
+	return siblings*(s.seen-s.bases) + bases*s.bases
 }
 
 // bytesOf returns the bytes of a base that was just used.

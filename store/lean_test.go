@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"sync"
@@ -292,5 +293,32 @@ func TestLean_Base_Replaced(t *testing.T) {
 		}
 		got, _ := s.GetByKey(want.Key)
 		same(t, got, want)
+	}
+}
+
+// Ensures that bases are compressed with what all of them share, also where they are few and their siblings have nothing
+// of it to say.
+func TestLean_Base_Compressed(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string { return fmt.Sprintf("%016x", random.Uint64()) }
+	shared := ""
+	for range 500 {
+		shared += word()
+	}
+	const siblings = 60
+	s := store.New(store.Options{})
+	for group := range 100 {
+		own := word() + word()
+		for n := range siblings {
+			raw := fmt.Appendf(nil, `{"metadata":{"name":"g%d-%d","namespace":"a","uid":"%s","resourceVersion":"%d","ownerReferences":[{"kind":"G","name":"g","uid":"%s","controller":true}]},"own":%q,"shared":%q}`,
+				group, n, word(), group*siblings+n, own, own, shared)
+			meta, err := wire.Meta(object.JSON, raw)
+			must(t, err)
+			put(t, s, &object.Object{Meta: meta, Encoding: object.JSON, Raw: raw, Derived: true})
+		}
+	}
+	stats := s.Stats()
+	if bytes := int(stats.Kept) / stats.Bases; stats.Bases != 100 || bytes > 5500 {
+		t.Errorf("%d bases, which take with their siblings %d bytes each", stats.Bases, bytes)
 	}
 }
