@@ -84,13 +84,13 @@ func (s *Store) backfill(r *root, start int) error {
 		clear(chunk)
 		chunk = chunk[:0]
 	}
-	for _, e := range r.entries.All() {
-		p := &Prepared{key: e.key, handle: e.handle, l: s.layout, indexed: start}
+	for key, e := range r.entries.All() {
+		p := &Prepared{key: key, handle: e.handle, l: s.layout, indexed: start}
 		if p.err = evaluate(p, s.layout.get(e.handle), r.indexes); p.err != nil {
 			if s.opts.OnError == nil {
 				return p.err
 			}
-			s.opts.OnError(p.handle.obj, p.err)
+			s.opts.OnError(p.handle.object(), p.err)
 		}
 		if chunk = append(chunk, item{e, p}); len(chunk) == addChunk {
 			flush()
@@ -102,18 +102,21 @@ func (s *Store) backfill(r *root, start int) error {
 
 // extend adds to an entry what p, which was made from it, has for further indexes, unless it was put anew since.
 func (tx *Txn) extend(e *entry, p *Prepared) {
-	cur, ok := tx.entries.Get(e.key)
+	key, cur, ok := tx.entries.Find(p.key)
 	if !ok || cur.seq != e.seq {
 		return
 	}
 	next := *cur
-	next.values = slices.Clip(cur.values)
-	for _, v := range p.values {
-		next.values = append(next.values, tx.post(cur.key, v))
+	if len(p.values) > 0 {
+		values := slices.Clip(cur.indexed())
+		for _, v := range p.values {
+			values = append(values, tx.post(key, v))
+		}
+		next.values = &values
 	}
 	if p.err != nil {
 		tx.l.drop(cur.handle) // the edit is always published, and what is marked is not counted
-		next.handle, next.failed = p.handle, true
+		next.handle = p.handle
 	}
-	tx.entries.Set(cur.key, &next)
+	tx.entries.Set(key, &next)
 }

@@ -9,10 +9,29 @@ import (
 
 // handle is how a layout finds an object again. It stays good for as long as somebody holds it: what it refers to is
 // never changed or reused, only dropped when nothing refers to it any more.
+// It is small, because there is one for each stored object.
 type handle struct {
-	obj *object.Object // nil where the object is made of the rest
-	rec string         // see lean
-	on  *base
+	kept unsafe.Pointer // an *object.Object, or where on is set the bytes of a record: see lean
+	on   *base
+	size uint32 // of the record
+}
+
+func handleOf(obj *object.Object) handle { return handle{kept: unsafe.Pointer(obj)} }
+
+// object returns nil where the object is made of the rest.
+func (h handle) object() *object.Object {
+	if h.on != nil {
+		return nil
+	}
+	return (*object.Object)(h.kept)
+}
+
+func (h handle) record() string { return unsafe.String((*byte)(h.kept), h.size) }
+
+// failed reports whether the object carries an error. Every layout keeps one that does as an object.
+func (h handle) failed() bool {
+	obj := h.object()
+	return obj != nil && obj.Err != nil
 }
 
 // layout is the seam between the store and how objects are kept. Everything above it goes by keys, handles and
@@ -64,18 +83,18 @@ func isVersion(l layout, h handle, obj *object.Object) bool {
 // rawLayout keeps objects as they are given.
 type rawLayout struct{}
 
-func (rawLayout) prepare(obj *object.Object) (handle, error) { return handle{obj: obj.Keep()}, nil }
+func (rawLayout) prepare(obj *object.Object) (handle, error) { return handleOf(obj.Keep()), nil }
 func (rawLayout) put(handle)                                 {}
 func (rawLayout) drop(handle)                                {}
-func (rawLayout) get(h handle) *object.Object                { return h.obj }
-func (rawLayout) decode(h handle) (any, error)               { return h.obj.Decode() }
-func (rawLayout) lend(h handle, read func(*object.Object))   { read(h.obj) }
-func (rawLayout) uid(h handle) string                        { return h.obj.UID }
-func (rawLayout) version(h handle) string                    { return h.obj.Version }
-func (rawLayout) isUID(h handle, uid string) bool            { return h.obj.UID == uid }
-func (rawLayout) labels(h handle) *object.Labels             { return &h.obj.Labels }
+func (rawLayout) get(h handle) *object.Object                { return h.object() }
+func (rawLayout) decode(h handle) (any, error)               { return h.object().Decode() }
+func (rawLayout) lend(h handle, read func(*object.Object))   { read(h.object()) }
+func (rawLayout) uid(h handle) string                        { return h.object().UID }
+func (rawLayout) version(h handle) string                    { return h.object().Version }
+func (rawLayout) isUID(h handle, uid string) bool            { return h.object().UID == uid }
+func (rawLayout) labels(h handle) *object.Labels             { return &h.object().Labels }
 func (rawLayout) stats() Stats                               { return Stats{} }
-func (rawLayout) size(h handle) int                          { return h.obj.Size() }
+func (rawLayout) size(h handle) int                          { return h.object().Size() }
 
 // liveLayout keeps decoded values.
 type liveLayout struct{ rawLayout }
@@ -83,13 +102,13 @@ type liveLayout struct{ rawLayout }
 func (liveLayout) prepare(obj *object.Object) (handle, error) {
 	obj = obj.Keep()
 	if obj.Encoding == object.None {
-		return handle{obj: obj}, nil
+		return handleOf(obj), nil
 	}
 	live, err := decode(obj)
 	if err != nil {
-		return handle{obj: mark(obj, err)}, err
+		return handleOf(mark(obj, err)), err
 	}
-	return handle{obj: live}, live.Err
+	return handleOf(live), live.Err
 }
 
 func decode(obj *object.Object) (live *object.Object, err error) {
@@ -121,10 +140,10 @@ func (r Ref) Decode() (any, error) { return r.l.decode(r.h) }
 
 // Value returns the object's value where it is kept decoded; it is shared and must not be changed.
 func (r Ref) Value() (value any, ok bool) {
-	if r.h.obj == nil || r.h.obj.Value == nil {
+	if r.h.object() == nil || r.h.object().Value == nil {
 		return nil, false
 	}
-	return r.h.obj.Value, true
+	return r.h.object().Value, true
 }
 
 // Lend calls read with the object in encoded form, for who only has to look into the bytes. What read gets is not to be
@@ -138,10 +157,7 @@ func (r Ref) Lend(read func(*object.Object)) {
 // ID returns a pointer that stands for the stored version: it is the same for all Refs to it, and that of no other for as
 // long as somebody holds one of them or the pointer itself. Nil for the zero Ref.
 func (r Ref) ID() *byte {
-	if r.h.obj != nil {
-		return (*byte)(unsafe.Pointer(r.h.obj))
-	}
-	return unsafe.StringData(r.h.rec)
+	return (*byte)(r.h.kept)
 }
 
 // Labels returns the object's labels, without making the object. They must not be modified. The zero Ref has none.
@@ -173,10 +189,10 @@ func (r Ref) SameUID(o Ref) bool {
 	switch {
 	case r.l == nil || o.l == nil:
 		return r.UID() == o.UID()
-	case r.h.obj != nil:
-		return o.l.isUID(o.h, r.h.obj.UID)
-	case o.h.obj != nil:
-		return r.l.isUID(r.h, o.h.obj.UID)
+	case r.h.object() != nil:
+		return o.l.isUID(o.h, r.h.object().UID)
+	case o.h.object() != nil:
+		return r.l.isUID(r.h, o.h.object().UID)
 	}
 	a, b := readRecord(r.h), readRecord(o.h)
 	return a.isUUID == b.isUUID && a.uid == b.uid
@@ -192,8 +208,8 @@ func (r Ref) Size() int {
 
 // Err returns what is wrong with the object, nil for a good one.
 func (r Ref) Err() error {
-	if r.h.obj == nil { // what is marked is kept as an object by every layout
+	if !r.h.failed() {
 		return nil
 	}
-	return r.h.obj.Err
+	return r.h.object().Err
 }

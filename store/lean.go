@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/tarn-dev/tarn/internal/hot"
 	"github.com/tarn-dev/tarn/object"
@@ -96,21 +97,22 @@ func isComparable(codec object.Codec) bool {
 
 func (l *lean) prepare(obj *object.Object) (handle, error) {
 	if !keeps(obj) {
-		return handle{obj: obj.Keep()}, nil
+		return handleOf(obj.Keep()), nil
 	}
 	e := l.encoders.Get().(*leanEncoder)
 	defer l.encoders.Put(e)
 	on, isNew := l.baseFor(obj, e)
 	same := on.rec != "" && (isNew || on.labelsHash == hashOf(obj.Labels))
-	h := handle{rec: e.write(record{base: on, obj: obj, isBase: isNew, same: same}), on: on}
-	l.judge(on, len(obj.Raw), len(h.rec))
+	rec := e.write(record{base: on, obj: obj, isBase: isNew, same: same})
+	h := handle{kept: unsafe.Pointer(unsafe.StringData(rec)), on: on, size: uint32(len(rec))}
+	l.judge(on, len(obj.Raw), len(rec))
 	l.learn(e, on, obj, isNew)
 	return h, nil
 }
 
 func (l *lean) get(h handle) *object.Object {
-	if h.obj != nil {
-		return h.obj
+	if h.object() != nil {
+		return h.object()
 	}
 	r := readRecord(h)
 	obj := &object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: l.bytes(h, r), Derived: true}
@@ -140,8 +142,8 @@ func (l *lean) appendBytes(dst []byte, d *leanDecoder, h handle, r record) []byt
 }
 
 func (l *lean) lend(h handle, read func(*object.Object)) {
-	if h.obj != nil {
-		read(h.obj)
+	if h.object() != nil {
+		read(h.object())
 		return
 	}
 	d := l.decoders.Get().(*leanDecoder)
@@ -153,8 +155,8 @@ func (l *lean) lend(h handle, read func(*object.Object)) {
 }
 
 func (l *lean) decode(h handle) (any, error) {
-	if h.obj != nil {
-		return h.obj.Decode()
+	if h.object() != nil {
+		return h.object().Decode()
 	}
 	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, Raw: l.bytes(h, readRecord(h))}
 	v, err := obj.Spend()
@@ -174,29 +176,29 @@ func metaOf(on *base, raw []byte) object.Meta {
 }
 
 func (l *lean) uid(h handle) string {
-	if h.obj != nil {
-		return h.obj.UID
+	if h.object() != nil {
+		return h.object().UID
 	}
 	return readRecord(h).uidText()
 }
 
 func (l *lean) version(h handle) string {
-	if h.obj != nil {
-		return h.obj.Version
+	if h.object() != nil {
+		return h.object().Version
 	}
 	return readRecord(h).version
 }
 
 func (l *lean) isUID(h handle, uid string) bool {
-	if h.obj != nil {
-		return h.obj.UID == uid
+	if h.object() != nil {
+		return h.object().UID == uid
 	}
 	return readRecord(h).isUID(uid)
 }
 
 func (l *lean) labels(h handle) *object.Labels {
-	if h.obj != nil {
-		return &h.obj.Labels
+	if h.object() != nil {
+		return &h.object().Labels
 	}
 	if readRecord(h).same {
 		return l.baseLabels(h.on)
@@ -205,8 +207,8 @@ func (l *lean) labels(h handle) *object.Labels {
 }
 
 func (l *lean) size(h handle) int {
-	if h.obj != nil {
-		return h.obj.Size()
+	if h.object() != nil {
+		return h.object().Size()
 	}
 	r := readRecord(h)
 	if r.isBase {

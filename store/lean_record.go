@@ -71,7 +71,7 @@ func appendString(dst []byte, s string) []byte {
 
 // readRecord takes a record apart; its strings are parts of it.
 func readRecord(h handle) record {
-	rec := h.rec
+	rec := h.record()
 	flags := rec[0]
 	r := record{base: h.on, isBase: flags&recIsBase != 0, same: flags&recSameLabels != 0}
 	rec = rec[1:]

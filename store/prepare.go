@@ -41,7 +41,7 @@ func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
 		p.key = strings.Clone(key)
 	}
 	p.handle, p.err = s.layout.prepare(obj)
-	if marked := p.handle.obj; marked != nil {
+	if marked := p.handle.object(); marked != nil {
 		obj = marked
 	}
 	r := s.root.Load()
@@ -51,7 +51,7 @@ func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
 	case s.opts.OnError == nil:
 		return nil, p.err
 	case !s.known(r, p):
-		s.opts.OnError(p.handle.obj, p.err)
+		s.opts.OnError(p.handle.object(), p.err)
 	}
 	return p, nil
 }
@@ -65,7 +65,7 @@ func (s *Store) Hold(obj *object.Object) Ref {
 // known reports whether this very version was stored with an error before.
 func (s *Store) known(r *root, p *Prepared) bool {
 	e, ok := r.entries.Get(p.key)
-	return ok && e.failed && isVersion(s.layout, e.handle, p.handle.obj)
+	return ok && e.handle.failed() && isVersion(s.layout, e.handle, p.handle.object())
 }
 
 // refresh evaluates the indexes that were added since p was prepared.
@@ -80,7 +80,7 @@ func (s *Store) refresh(p *Prepared, indexes []index) error {
 		return err
 	default:
 		p.err = errors.Join(p.err, err)
-		s.opts.OnError(p.handle.obj, err)
+		s.opts.OnError(p.handle.object(), err)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 	p.indexed = len(indexes)
 	err := errors.Join(failed...)
 	if err != nil {
-		p.handle = handle{obj: mark(obj.Keep(), err)}
+		p.handle = handleOf(mark(obj.Keep(), err))
 	}
 	return err
 }
@@ -132,16 +132,14 @@ func mark(obj *object.Object, err error) *object.Object {
 	return &marked
 }
 
-// reindex moves key from the postings of its old values to those of its new ones, and returns the values to remember.
+// reindex moves key from the postings of the values that its entry has to those of its new ones, which the entry gets.
 // Where a value stays, so does its old string, because the new one may share memory with the object that it came from.
-func (tx *Txn) reindex(key string, old, values []value) []value {
+func (tx *Txn) reindex(key string, e *entry, values []value) {
+	old := e.indexed()
 	if slices.Equal(old, values) {
-		return old
+		return
 	}
-	var kept []value
-	if len(values) > 0 {
-		kept = make([]value, 0, len(values))
-	}
+	kept := make([]value, 0, len(values))
 	for len(old) > 0 || len(values) > 0 {
 		c := 0
 		switch {
@@ -166,7 +164,10 @@ func (tx *Txn) reindex(key string, old, values []value) []value {
 			values = values[1:]
 		}
 	}
-	return kept
+	e.values = nil
+	if len(kept) > 0 {
+		e.values = &kept
+	}
 }
 
 // post adds a posting. Its string is that of another posting of the same value, if there is one, else a copy.

@@ -24,15 +24,21 @@ type ScopeState struct {
 	changed uint64 // the last commit that changed an object of it
 }
 
-// entry is one stored object. It is immutable once published.
+// entry is one stored object, in 48 bytes. It is immutable once published.
 type entry struct {
-	key    string // the store's own copy, which outlives the object's
 	handle handle
-	values []value // what the index functions returned for it, sorted
-	seq    uint64  // the commit that put it
+	values *[]value // what the index functions returned for it, sorted; nil for none
+	seq    uint64   // the commit that put it
 	scope  Scope
 	slot   uint32 // a number that no other entry of the same root has, and that is reused
-	failed bool   // the object carries an error: it never counts as unchanged
+}
+
+// indexed returns the entry's index values.
+func (e *entry) indexed() []value {
+	if e.values == nil {
+		return nil
+	}
+	return *e.values
 }
 
 // value is one index value of an object.

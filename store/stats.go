@@ -25,7 +25,7 @@ type tally struct{ siblings, alone, asIs, bytes atomic.Int64 }
 // note counts n more objects like the one of h.
 func (t *tally) note(h handle, n int64) {
 	switch {
-	case h.obj != nil:
+	case h.object() != nil:
 		t.asIs.Add(n)
 		return
 	case h.on.rec != "":
@@ -33,7 +33,7 @@ func (t *tally) note(h handle, n int64) {
 	default:
 		t.alone.Add(n)
 	}
-	t.bytes.Add(n * int64(len(h.rec)))
+	t.bytes.Add(n * int64(len(h.record())))
 }
 
 func (l *lean) stats() Stats {

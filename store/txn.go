@@ -150,35 +150,37 @@ func (tx *Txn) Put(p *Prepared, scope Scope) {
 	if p.tx != tx {
 		panic("store: Put of an object that is not in the batch given to Write: " + p.key)
 	}
-	old, replaced := tx.entries.Get(p.key)
-	e := &entry{scope: scope, seq: tx.seq, handle: p.handle, failed: p.Ref().Err() != nil}
+	key, old, replaced := tx.entries.Find(p.key)
+	e := &entry{scope: scope, seq: tx.seq, handle: p.handle}
 	change := Change{New: Ref{tx.l, e.handle}}
-	var values []value
 	if replaced {
-		e.key, e.slot, values = old.key, old.slot, old.values
+		e.slot, e.values = old.slot, old.values
 		change.Old = Ref{tx.l, old.handle}
 		tx.count(old.scope, -1)
 	} else {
-		e.key, e.slot = strings.Clone(p.key), tx.slots.take()
+		// The tree's own copy, which outlives the object.
+		key, e.slot = strings.Clone(p.key), tx.slots.take()
 	}
-	change.Key = e.key
-	e.values = tx.reindex(e.key, values, p.values)
-	tx.entries.Set(e.key, e)
+	change.Key = key
+	tx.reindex(key, e, p.values)
+	tx.entries.Set(key, e)
 	tx.count(scope, +1)
 	tx.changes = append(tx.changes, change)
 }
 
 // Delete removes what is stored under key and reports whether there was something.
 func (tx *Txn) Delete(key string) bool {
-	e, ok := tx.entries.Get(key)
+	key, e, ok := tx.entries.Find(key)
 	if !ok {
 		return false
 	}
-	tx.reindex(e.key, e.values, nil)
+	for _, v := range e.indexed() {
+		tx.postings(v.index).Delete(posting{v.text, key})
+	}
 	tx.entries.Delete(key)
 	tx.slots.free(e.slot)
 	tx.count(e.scope, -1)
-	tx.changes = append(tx.changes, Change{Key: e.key, Old: Ref{tx.l, e.handle}})
+	tx.changes = append(tx.changes, Change{Key: key, Old: Ref{tx.l, e.handle}})
 	return true
 }
 

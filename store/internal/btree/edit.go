@@ -25,6 +25,9 @@ func (e *Edit[K, V]) Len() int { return e.tree.size }
 // Get returns the value of k so far and whether it is there.
 func (e *Edit[K, V]) Get(k K) (V, bool) { return e.tree.Get(k) }
 
+// Find is [Tree.Find] of the version made so far.
+func (e *Edit[K, V]) Find(k K) (K, V, bool) { return e.tree.Find(k) }
+
 // Ceil is [Tree.Ceil] of the version made so far.
 func (e *Edit[K, V]) Ceil(k K) (K, bool) { return e.tree.Ceil(k) }
 

@@ -31,17 +31,23 @@ func (t Tree[K, V]) Len() int { return t.size }
 
 // Get returns the value of k and whether it is there.
 func (t Tree[K, V]) Get(k K) (v V, ok bool) {
+	_, v, ok = t.Find(k)
+	return v, ok
+}
+
+// Find is Get that also returns the key as it is stored.
+func (t Tree[K, V]) Find(k K) (key K, v V, ok bool) {
 	n := t.root
 	if n == nil {
-		return v, false
+		return key, v, false
 	}
 	for n.kids != nil {
 		n = n.kids[n.child(t.cmp, k)]
 	}
 	if i, found := n.search(t.cmp, k); found {
-		return n.vals[i], true
+		return n.keys[i], n.vals[i], true
 	}
-	return v, false
+	return key, v, false
 }
 
 // Ceil returns the first key that is not before k, as it is stored, and whether there is one.
