@@ -138,7 +138,7 @@ func (l *lean) appendBytes(dst []byte, d *leanDecoder, h handle, r record) []byt
 			l.plain.Offer(h.on, int64(len(plain)), func() []byte { return bytes.Clone(plain) })
 		}
 	}
-	return r.check(d.must(d.delta.Append(dst, h.on.coding, plain, bytesOf(r.delta))))
+	return r.check(d.must(d.delta.Append(dst, h.on.coding, plain, d.headOf(r), bytesOf(r.delta))))
 }
 
 func (l *lean) lend(h handle, read func(*object.Object)) {

@@ -69,9 +69,9 @@ func (s *lesson) cost(c *delta.Coding) int {
 	siblings, bases := 0, 0
 	for _, sample := range s.samples {
 		e.SetBase(sample.Base)
-		siblings += len(e.Append(nil, c, sample.Object))
+		siblings += len(e.Append(nil, c, nil, sample.Object))
 		e.SetBase(nil)
-		bases += len(e.Append(nil, c, sample.Object))
+		bases += len(e.Append(nil, c, nil, sample.Object))
 	}
 	return siblings*(s.seen-s.bases) + bases*s.bases
 }

@@ -94,7 +94,7 @@ func readRecord(h handle) record {
 
 func (r record) uidText() string {
 	if r.isUUID {
-		return formatUUID(r.uid)
+		return string(appendUUID(nil, r.uid))
 	}
 	return r.uid
 }
@@ -147,17 +147,31 @@ func parseUUID(s string) (uuid [16]byte, ok bool) {
 	return uuid, err == nil
 }
 
-func formatUUID(b string) string {
-	var text [36]byte
-	at := 0
+// appendUUID is the inverse of parseUUID.
+func appendUUID(dst []byte, b string) []byte {
 	for i, part := range [...]string{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
 		if i > 0 {
-			text[at] = '-'
-			at++
+			dst = append(dst, '-')
 		}
-		at += hex.Encode(text[at:], bytesOf(part))
+		dst = hex.AppendEncode(dst, bytesOf(part))
 	}
-	return string(text[:])
+	return dst
+}
+
+// headOf returns what need not be in the delta because it is in the record: a uid in the form that records keep short.
+func headOf(obj *object.Object) []byte {
+	if _, ok := parseUUID(obj.UID); !ok {
+		return nil
+	}
+	return bytesOf(obj.UID)
+}
+
+// headOf returns what [headOf] returned when the record was written. It is good until the next call.
+func (d *leanDecoder) headOf(r record) []byte {
+	if !r.isUUID {
+		return nil
+	}
+	return appendUUID(d.uid[:0], r.uid)
 }
 
 // leanEncoder writes records. Between two of one base it keeps what it knows of it.
@@ -183,7 +197,7 @@ func (e *leanEncoder) use(on *base) {
 // makeBase gives a base its bytes. The records that follow are probably of it.
 func (e *leanEncoder) makeBase(on *base, raw []byte) {
 	e.delta.SetBase(nil)
-	e.buf = e.delta.Append(e.buf[:0], on.coding, raw)
+	e.buf = e.delta.Append(e.buf[:0], on.coding, nil, raw)
 	on.rec = string(e.buf)
 	e.plain = append(e.plain[:0], raw...)
 	e.delta.SetBase(e.plain)
@@ -194,7 +208,7 @@ func (e *leanEncoder) write(r record) string {
 	e.buf = r.appendHeader(e.buf[:0])
 	if !r.isBase {
 		e.use(r.base)
-		e.buf = e.delta.Append(e.buf, r.base.coding, r.obj.Raw)
+		e.buf = e.delta.Append(e.buf, r.base.coding, headOf(r.obj), r.obj.Raw)
 	}
 	return string(e.buf)
 }
@@ -204,6 +218,7 @@ type leanDecoder struct {
 	on    *base
 	plain []byte
 	lent  []byte
+	uid   [36]byte
 	delta delta.Decoder
 }
 
@@ -212,7 +227,7 @@ func (d *leanDecoder) base(dst []byte, on *base) []byte {
 	if on.rec == "" {
 		return dst
 	}
-	return d.must(d.delta.Append(dst, on.coding, nil, bytesOf(on.rec)))
+	return d.must(d.delta.Append(dst, on.coding, nil, nil, bytesOf(on.rec)))
 }
 
 // plainOf returns the bytes of a base, which are good until the next call.

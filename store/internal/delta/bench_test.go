@@ -45,9 +45,9 @@ func families(b *testing.B, n int) ([]family, *delta.Coding) {
 	for i := range all {
 		f := &all[i]
 		e.SetBase(nil)
-		f.baseRecord = e.Append(nil, c, f.base)
+		f.baseRecord = e.Append(nil, c, nil, f.base)
 		e.SetBase(f.base)
-		f.record = e.Append(nil, c, f.object)
+		f.record = e.Append(nil, c, nil, f.object)
 	}
 	return all, c
 }
@@ -65,7 +65,7 @@ func BenchmarkEncoder_Append(b *testing.B) {
 			e.SetBase(f.base)
 			last = f.base
 		}
-		rec = e.Append(rec[:0], c, f.object)
+		rec = e.Append(rec[:0], c, nil, f.object)
 		size += len(rec)
 	}
 	b.ReportMetric(float64(size)/float64(b.N), "record-B")
@@ -80,7 +80,7 @@ func BenchmarkEncoder_Append_Alone(b *testing.B) {
 	size := 0
 	b.SetBytes(int64(len(all[0].object)))
 	for i := 0; b.Loop(); i++ {
-		rec = e.Append(rec[:0], c, all[i%len(all)].object)
+		rec = e.Append(rec[:0], c, nil, all[i%len(all)].object)
 		size += len(rec)
 	}
 	b.ReportMetric(float64(size)/float64(b.N), "record-B")
@@ -108,7 +108,7 @@ func BenchmarkDecoder_Append(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				base, rec := of(&all[i%len(all)])
 				var err error
-				if out, err = d.Append(out[:0], c, base, rec); err != nil {
+				if out, err = d.Append(out[:0], c, base, nil, rec); err != nil {
 					b.Fatal(err)
 				}
 			}

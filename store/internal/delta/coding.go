@@ -46,7 +46,7 @@ func (c *Coding) Trained(samples []Sample) *Coding {
 	trained := &Coding{dict: c.dict, index: c.index}
 	for _, s := range samples {
 		e.SetBase(s.Base)
-		e.parse(trained, s.Object)
+		e.parse(trained, nil, s.Object)
 		count(&lits, e.lits)
 	}
 	if t, err := newTable(&lits); err == nil {

@@ -7,8 +7,8 @@ type Decoder struct {
 	lits []byte
 }
 
-// Append appends what rec, made with the same coding and base, decodes to. On an error dst is returned as it was.
-func (d *Decoder) Append(dst []byte, c *Coding, base, rec []byte) ([]byte, error) {
+// Append appends what rec, made with the same coding, base and head, decodes to. On an error dst is returned as it was.
+func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte, error) {
 	h, body, err := readHeader(rec)
 	if err != nil {
 		return dst, err
@@ -23,7 +23,7 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, rec []byte) ([]byte, error
 		copy(grown, dst)
 		dst = grown
 	}
-	if !replay(dst[start:start+h.size], c.dict, base, body[:h.ops], lits) {
+	if !replay(dst[start:start+h.size], c.dict, base, head, body[:h.ops], lits) {
 		return dst[:start], ErrCorrupt
 	}
 	return dst[:start+h.size], nil
@@ -68,7 +68,7 @@ func number(ops []byte, i int) (n uint64, next int) {
 }
 
 // replay follows the ops and reports whether they fill dst exactly.
-func replay(dst, dict, base, ops, lits []byte) bool {
+func replay(dst, dict, base, head, ops, lits []byte) bool {
 	out, shift, lastDict := 0, 0, 0
 	for i := 0; i < len(ops); {
 		origin, literals := int(ops[i])&(1<<originBits-1), int(ops[i])>>originBits
@@ -110,10 +110,14 @@ func replay(dst, dict, base, ops, lits []byte) bool {
 		case fromDict:
 			from, at = dict, lastDict+signed(place)
 		case fromSelf:
-			if place == 0 || place > uint64(out) {
+			switch before := int(place) - out; {
+			case place == 0 || before > len(head) || before > 0 && size > before:
 				return false
+			case before > 0:
+				copy(dst[out:], head[len(head)-before:][:size])
+			default:
+				repeat(dst, out, int(place), size)
 			}
-			repeat(dst, out, int(place), size)
 			out += size
 			continue
 		}

@@ -22,7 +22,8 @@ const (
 	fromNext = iota // the base, as far from its place there as the last copy of it was: what lay between was replaced
 	fromBase        // the base, at an offset from that
 	fromDict        // the dictionary, at an offset from the end of its last copy
-	fromSelf        // at a distance back
+	fromSelf        // at a distance back; what is further than the beginning is the head
+	fromHead        // not in records
 )
 
 // An op is: a byte with the origin in the low two bits and the number of literals before it in the others, which if all

@@ -43,11 +43,13 @@ func trained(dict []byte) *delta.Coding {
 	return delta.NewCoding(dict).Trained(samples)
 }
 
-// encode returns the record of src.
-func encode(c *delta.Coding, base, src []byte) []byte {
+// encode returns the record of src, without a head.
+func encode(c *delta.Coding, base, src []byte) []byte { return encodeAfter(c, base, nil, src) }
+
+func encodeAfter(c *delta.Coding, base, head, src []byte) []byte {
 	var e delta.Encoder
 	e.SetBase(base)
-	return e.Append(nil, c, src)
+	return e.Append(nil, c, head, src)
 }
 
 // Ensures that what is read back is what was encoded, whatever the base, the dictionary and the sizes, and that a record
@@ -87,7 +89,7 @@ func TestEncoder_Append_RoundTrip(t *testing.T) {
 					t.Errorf("%s: Size = %d, %v, want %d", kind, n, err, len(tc.src))
 				}
 				var d delta.Decoder
-				got, err := d.Append([]byte("before "), c, tc.base, rec)
+				got, err := d.Append([]byte("before "), c, tc.base, nil, rec)
 				if err != nil || !bytes.Equal(got, append([]byte("before "), tc.src...)) {
 					t.Errorf("%s: decoded to something else, or %v", kind, err)
 				}
@@ -107,13 +109,38 @@ func TestEncoder_Append_Reused(t *testing.T) {
 		src := append(bytes.Clone(base[:len(base)/2]), text(uint64(i), r.IntN(900))...)
 		e.SetBase(base)
 		for range 1 + r.IntN(3) {
-			rec := e.Append(nil, c, src)
-			if want := encode(c, base, src); !bytes.Equal(rec, want) {
+			head := src[len(src)/2:]
+			head = head[:r.IntN(min(len(head), 60)+1)]
+			rec := e.Append(nil, c, head, src)
+			if want := encodeAfter(c, base, head, src); !bytes.Equal(rec, want) {
 				t.Fatalf("%d: a used encoder gives another record", i)
 			}
-			got, err := d.Append(nil, c, base, rec)
+			got, err := d.Append(nil, c, base, head, rec)
 			if err != nil || !bytes.Equal(got, src) {
 				t.Fatalf("%d: decoded to something else, or %v", i, err)
+			}
+		}
+	}
+}
+
+// Ensures that what the head has is not repeated, wherever it is, and that a record is not read without it.
+func TestEncoder_Append_Head(t *testing.T) {
+	c, head := delta.NewCoding(nil), random(rand.New(rand.NewPCG(5, 6)), 36)
+	for _, src := range [][]byte{
+		head, head[1:33], append(text(1, 500), head...), append(append(text(1, 501), head...), text(2, 300)...),
+		append(append(bytes.Clone(head), text(2, 3)...), head...),
+	} {
+		rec := encodeAfter(c, text(1, 700), head, src)
+		if len(rec) > len(src)-20 {
+			t.Errorf("%d bytes became %d", len(src), len(rec))
+		}
+		var d delta.Decoder
+		if got, err := d.Append(nil, c, text(1, 700), head, rec); err != nil || !bytes.Equal(got, src) {
+			t.Errorf("%q became %q, %v", src, got, err)
+		}
+		for n := range len(head) - 8 {
+			if got, err := d.Append(nil, c, text(1, 700), head[:n], rec); err == nil && bytes.Equal(got, src) {
+				t.Errorf("read with %d bytes of the head", n)
 			}
 		}
 	}
@@ -147,14 +174,14 @@ func TestDecoder_Append_Damaged(t *testing.T) {
 	c := trained(text(2, 3000))
 	rec := encode(c, base, src)
 	var d delta.Decoder
-	if _, err := d.Append(nil, c, nil, rec); !errors.Is(err, delta.ErrCorrupt) {
+	if _, err := d.Append(nil, c, nil, nil, rec); !errors.Is(err, delta.ErrCorrupt) {
 		t.Errorf("without the base: %v", err)
 	}
-	if _, err := d.Append(nil, delta.NewCoding(nil), base, rec); !errors.Is(err, delta.ErrCorrupt) {
+	if _, err := d.Append(nil, delta.NewCoding(nil), base, nil, rec); !errors.Is(err, delta.ErrCorrupt) {
 		t.Errorf("without the coding: %v", err)
 	}
 	for i := range rec {
-		if got, err := d.Append([]byte("x"), c, base, rec[:i]); !errors.Is(err, delta.ErrCorrupt) || string(got) != "x" {
+		if got, err := d.Append([]byte("x"), c, base, nil, rec[:i]); !errors.Is(err, delta.ErrCorrupt) || string(got) != "x" {
 			t.Fatalf("cut to %d bytes: %q, %v", i, got, err)
 		}
 	}
@@ -170,12 +197,14 @@ func FuzzDecoder_Append(f *testing.F) {
 	f.Add([]byte("\x00\xff\xff\xff\x07\x05\x05\x05"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var d delta.Decoder
-		if out, err := d.Append(nil, c, base, in); err == nil {
+		head := in[len(in)/2:]
+		head = head[:min(len(head), 36)]
+		if out, err := d.Append(nil, c, base, head, in); err == nil {
 			if n, err := delta.Size(in); n != len(out) || err != nil {
 				t.Errorf("%d bytes, but Size = %d, %v", len(out), n, err)
 			}
 		}
-		if got, err := d.Append(nil, c, base, encode(c, base, in)); err != nil || !bytes.Equal(got, in) {
+		if got, err := d.Append(nil, c, base, head, encodeAfter(c, base, head, in)); err != nil || !bytes.Equal(got, in) {
 			t.Errorf("%q became %q, %v", in, got, err)
 		}
 	})

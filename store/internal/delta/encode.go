@@ -30,9 +30,10 @@ func (e *Encoder) SetBase(base []byte) {
 	}
 }
 
-// Append appends the record of src, of at most [MaxSize] bytes, to dst.
-func (e *Encoder) Append(dst []byte, c *Coding, src []byte) []byte {
-	e.parse(c, src)
+// Append appends the record of src, of at most [MaxSize] bytes, to dst. What is in head, which is short, costs little where
+// it occurs in src too; whoever reads the record has to know it.
+func (e *Encoder) Append(dst []byte, c *Coding, head, src []byte) []byte {
+	e.parse(c, head, src)
 	lits, coded := e.squeeze(c)
 	dst = header{coded: coded, size: len(src), ops: len(e.ops), lits: len(e.lits)}.append(dst)
 	dst = append(dst, e.ops...)
@@ -63,21 +64,28 @@ func (e *Encoder) squeeze(c *Coding) (out []byte, coded bool) {
 }
 
 // parse finds the ops and the literals of src.
-func (e *Encoder) parse(c *Coding, src []byte) {
+func (e *Encoder) parse(c *Coding, head, src []byte) {
 	e.seen = e.known
 	e.ops, e.lits = e.ops[:0], e.lits[:0]
 	e.shift, e.lastDict = 0, 0
-	own := (len(e.base) + step - 1) &^ (step - 1) // where src stands in the window
-	lit := 0                                      // where the literals begin that are not written yet
+	headAt := (len(e.base) + step - 1) &^ (step - 1) // where head stands in the window, and then src
+	own := headAt + (len(head)+step-1)&^(step-1)
+	for i := 0; i+minMatch <= len(head); i += step {
+		e.seen.set(hash(binary.LittleEndian.Uint64(head[i:])), headAt+i)
+	}
+	lit := 0 // where the literals begin that are not written yet
 	for i := 0; i+minMatch <= len(src); {
 		word := binary.LittleEndian.Uint64(src[i:])
 		origin, from, at := fromNext, e.base, i-e.shift
 		if at < 0 || at+minMatch > len(e.base) || binary.LittleEndian.Uint64(e.base[at:]) != word {
 			h := hash(word)
 			place := e.seen.find(h)
-			if place < own {
+			switch {
+			case place < headAt:
 				origin, from, at = fromBase, e.base, place
-			} else {
+			case place < own:
+				origin, from, at = fromHead, head, place-headAt
+			default:
 				origin, from, at = fromSelf, src, place-own
 			}
 			if place < 0 || binary.LittleEndian.Uint64(from[at:]) != word {
@@ -98,6 +106,9 @@ func (e *Encoder) parse(c *Coding, src []byte) {
 		if origin == fromDict && length < minDict {
 			i += stride(i - lit)
 			continue
+		}
+		if origin == fromHead { // as if it stood before src
+			origin, at = fromSelf, at-len(head)
 		}
 		e.op(origin, start-lit, at, start, length)
 		e.lits = append(e.lits, src[lit:start]...)
