@@ -12,6 +12,7 @@ type Coding struct {
 	dict  []byte
 	index dictIndex
 	lits  *table // nil: literals are not coded
+	ops   *table
 }
 
 // table is a Huffman table for both directions.
@@ -39,18 +40,22 @@ type Sample struct{ Base, Object []byte }
 // Trained returns a coding with the same dictionary and with a Huffman table that fits the samples.
 func (c *Coding) Trained(samples []Sample) *Coding {
 	var e Encoder
-	var lits [256]uint32
+	var lits, ops [256]uint32
 	for i := range lits {
-		lits[i] = 1 // whatever comes, there is a code for it
+		lits[i], ops[i] = 1, 1 // whatever comes, there is a code for it
 	}
 	trained := &Coding{dict: c.dict, index: c.index}
 	for _, s := range samples {
 		e.SetBase(s.Base)
 		e.parse(trained, nil, s.Object)
 		count(&lits, e.lits)
+		count(&ops, e.ops)
 	}
 	if t, err := newTable(&lits); err == nil {
 		trained.lits = t
+	}
+	if t, err := newTable(&ops); err == nil {
+		trained.ops = t
 	}
 	return trained
 }

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Decoder reads records. It is used by one goroutine at a time; the zero value is ready.
 type Decoder struct {
-	lits []byte
+	lits, ops []byte
 }
 
 // Append appends what rec, made with the same coding, base and head, decodes to. On an error dst is returned as it was.
@@ -13,7 +13,11 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 	if err != nil {
 		return dst, err
 	}
-	lits, err := d.expand(c, body[h.ops:], h)
+	ops, err := expand(&d.ops, c.ops, body[:h.kept], h.ops, h.opsCoded)
+	if err != nil {
+		return dst, err
+	}
+	lits, err := expand(&d.lits, c.lits, body[h.kept:], h.lits, h.litsCoded)
 	if err != nil {
 		return dst, err
 	}
@@ -23,29 +27,29 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 		copy(grown, dst)
 		dst = grown
 	}
-	if !replay(dst[start:start+h.size], c.dict, base, head, body[:h.ops], lits) {
+	if !replay(dst[start:start+h.size], c.dict, base, head, ops, lits) {
 		return dst[:start], ErrCorrupt
 	}
 	return dst[:start+h.size], nil
 }
 
-// expand returns the literals. They are good until the next call.
-func (d *Decoder) expand(c *Coding, stored []byte, h header) ([]byte, error) {
-	if !h.coded {
-		if len(stored) != h.lits {
+// expand returns the n bytes that stored stands for, in buf if they are coded.
+func expand(buf *[]byte, t *table, stored []byte, n int, coded bool) ([]byte, error) {
+	if !coded {
+		if len(stored) != n {
 			return nil, ErrCorrupt
 		}
 		return stored, nil
 	}
 	// A code is at least one bit long.
-	if c.lits == nil || h.lits > 8*len(stored) {
+	if t == nil || n > 8*len(stored) {
 		return nil, ErrCorrupt
 	}
-	if cap(d.lits) < h.lits {
-		d.lits = make([]byte, h.lits+h.lits/4)
+	if cap(*buf) < n {
+		*buf = make([]byte, n+n/4)
 	}
-	out, err := c.lits.decode.Decompress4X(d.lits[:0:h.lits], stored)
-	if err != nil || len(out) != h.lits {
+	out, err := t.decode.Decompress4X((*buf)[:0:n], stored)
+	if err != nil || len(out) != n {
 		return nil, ErrCorrupt
 	}
 	return out, nil

@@ -35,34 +35,48 @@ const (
 	minMatch   = 8
 )
 
-// header is the beginning of a record: whether the literals are coded, and the lengths of the decoded bytes, of the ops,
-// and of the literals once decoded. The ops follow, and then the literals.
+// header is the beginning of a record: whether the literals and the ops are coded, and the lengths of the decoded bytes,
+// of the ops and the literals once decoded, and of the ops as they are kept. The ops follow, and then the literals.
 type header struct {
-	coded           bool
-	size, ops, lits int
+	litsCoded, opsCoded   bool
+	size, ops, lits, kept int
 }
 
 func (h header) append(dst []byte) []byte {
-	size := uint64(h.size) << 1
-	if h.coded {
+	size := uint64(h.size) << 2
+	if h.litsCoded {
 		size |= 1
+	}
+	if h.opsCoded {
+		size |= 2
 	}
 	dst = binary.AppendUvarint(dst, size)
 	dst = binary.AppendUvarint(dst, uint64(h.ops))
-	return binary.AppendUvarint(dst, uint64(h.lits))
+	dst = binary.AppendUvarint(dst, uint64(h.lits))
+	if h.opsCoded {
+		dst = binary.AppendUvarint(dst, uint64(h.kept))
+	}
+	return dst
 }
 
 func readHeader(rec []byte) (h header, rest []byte, err error) {
 	var n [3]uint64
 	for i := range n {
 		v, k := binary.Uvarint(rec)
-		if k <= 0 || v > 2*MaxSize+1 {
+		if k <= 0 || v > 4*MaxSize+3 {
 			return h, nil, ErrCorrupt
 		}
 		n[i], rec = v, rec[k:]
 	}
-	h = header{coded: n[0]&1 != 0, size: int(n[0] >> 1), ops: int(n[1]), lits: int(n[2])}
-	if h.ops > len(rec) || h.lits > h.size {
+	h = header{litsCoded: n[0]&1 != 0, opsCoded: n[0]&2 != 0, size: int(n[0] >> 2), ops: int(n[1]), lits: int(n[2]), kept: int(n[1])}
+	if h.opsCoded {
+		v, k := binary.Uvarint(rec)
+		if k <= 0 || v > uint64(len(rec)) {
+			return h, nil, ErrCorrupt
+		}
+		h.kept, rec = int(v), rec[k:]
+	}
+	if h.kept > len(rec) || h.lits > h.size {
 		return h, nil, ErrCorrupt
 	}
 	return h, rec, nil

@@ -13,11 +13,10 @@ type Encoder struct {
 	known window // of base
 	seen  window // of base, and of the object as far as it has been encoded
 
-	ops, lits []byte
-	huff      huff0.Scratch
-	coding    *Coding // whose table huff has
-	shift     int     // of the last copy of the base: how far behind its place there it stands here
-	lastDict  int
+	ops, lits           []byte
+	codedLits, codedOps coded
+	shift               int // of the last copy of the base: how far behind its place there it stands here
+	lastDict            int
 }
 
 // SetBase sets the base of the records that follow, which must not change as long as it is. To index it costs about as
@@ -34,31 +33,38 @@ func (e *Encoder) SetBase(base []byte) {
 // it occurs in src too; whoever reads the record has to know it.
 func (e *Encoder) Append(dst []byte, c *Coding, head, src []byte) []byte {
 	e.parse(c, head, src)
-	lits, coded := e.squeeze(c)
-	dst = header{coded: coded, size: len(src), ops: len(e.ops), lits: len(e.lits)}.append(dst)
-	dst = append(dst, e.ops...)
+	lits, litsCoded := e.codedLits.squeeze(c.lits, e.lits)
+	ops, opsCoded := e.codedOps.squeeze(c.ops, e.ops)
+	dst = header{litsCoded: litsCoded, opsCoded: opsCoded, size: len(src), ops: len(e.ops), lits: len(e.lits), kept: len(ops)}.append(dst)
+	dst = append(dst, ops...)
 	return append(dst, lits...)
 }
 
 // minDict is the length from which on a copy of the dictionary is worth its place there, which takes three bytes mostly.
-const minDict = 12
+const minDict = 10
 
-// minCoded is how many literals there must be to be coded: there are four streams, and their lengths take six bytes.
+// minCoded is how many bytes there must be to be coded: there are four streams, and their lengths take six bytes.
 const minCoded = 32
 
-// squeeze Huffman codes the literals, where that makes them shorter.
-func (e *Encoder) squeeze(c *Coding) (out []byte, coded bool) {
-	if c.lits == nil || len(e.lits) < minCoded {
-		return e.lits, false
+// coded Huffman codes one kind of bytes.
+type coded struct {
+	huff huff0.Scratch
+	of   *table // which huff has
+}
+
+// squeeze codes text, where that makes it shorter. What it returns is good until the next call.
+func (c *coded) squeeze(t *table, text []byte) (out []byte, ok bool) {
+	if t == nil || len(text) < minCoded {
+		return text, false
 	}
-	if e.coding != c {
-		e.coding = c
-		e.huff.TransferCTable(&c.lits.encode)
-		e.huff.Reuse = huff0.ReusePolicyMust
+	if c.of != t {
+		c.of = t
+		c.huff.TransferCTable(&t.encode)
+		c.huff.Reuse = huff0.ReusePolicyMust
 	}
-	out, _, err := huff0.Compress4X(e.lits, &e.huff)
+	out, _, err := huff0.Compress4X(text, &c.huff)
 	if err != nil { // longer, or too long for one block
-		return e.lits, false
+		return text, false
 	}
 	return out, true
 }
