@@ -138,8 +138,8 @@ func (w *crowdWatch) Next() (source.Event, error) {
 func (w *crowdWatch) Buffered() bool { return w.at < w.c.n }
 func (*crowdWatch) Close() error     { return nil }
 
-// live returns the bytes that are in use.
-func live() int {
+// inUse returns the bytes that are in use.
+func inUse() int {
 	runtime.GC()
 	runtime.GC() // what finalizers and pools let go
 	var m runtime.MemStats
@@ -170,7 +170,7 @@ func crowdCases(t *testing.T, test func(t *testing.T, n int, options []tarn.Opti
 func TestCase37_RelistMemory(t *testing.T) {
 	crowdCases(t, func(t *testing.T, n int, options []tarn.Option) {
 		c := newCrowd(t, n)
-		before := live()
+		before := inUse()
 		pods, err := tarn.New[*corev1.Pod](c, c.codec, append(options, tarn.Logger(slog.New(slog.DiscardHandler)))...)
 		seen := make(chan string, 1)
 		_, subscribeErr := pods.Subscribe(tarn.HandlerFunc[*corev1.Pod](func(_ context.Context, e tarn.Event[*corev1.Pod]) {
@@ -181,7 +181,7 @@ func TestCase37_RelistMemory(t *testing.T) {
 		must(t, subscribeErr)
 		pods = inSync(t, pods, err)
 		<-seen
-		steady := live() - before
+		steady := inUse() - before
 
 		relist := func(changed func(i int) bool) {
 			c.version++
@@ -192,10 +192,10 @@ func TestCase37_RelistMemory(t *testing.T) {
 			}
 		}
 		peak := 0
-		c.probe = func(int) { peak = max(peak, live()-before) }
+		c.probe = func(int) { peak = max(peak, inUse()-before) }
 		relist(func(i int) bool { return i%100 == 99 })
 		c.probe = func(int) {}
-		if after := live() - before; max(peak, after) > steady+steady/20+slack {
+		if after := inUse() - before; max(peak, after) > steady+steady/20+slack {
 			t.Errorf("%d KB in use, at most %d KB while the list was read, %d KB after it", steady>>10, peak>>10, after>>10)
 		}
 
@@ -208,7 +208,7 @@ func TestCase37_RelistMemory(t *testing.T) {
 			held, values = append(held, o), append(values, v)
 		}
 		relist(func(int) bool { return true })
-		if after := live() - before; after > steady+steady/10+slack {
+		if after := inUse() - before; after > steady+steady/10+slack {
 			t.Errorf("%d KB in use, %d KB after all changed and %d old ones are held", steady>>10, after>>10, len(held))
 		}
 		runtime.KeepAlive(held)
@@ -222,12 +222,12 @@ func TestCase37_RelistMemory(t *testing.T) {
 func TestCase38_StartMemory(t *testing.T) {
 	crowdCases(t, func(t *testing.T, n int, options []tarn.Option) {
 		c := newCrowd(t, n)
-		before := live()
+		before := inUse()
 		grown := map[int]int{}
-		c.probe = func(read int) { grown[read] = live() - before }
+		c.probe = func(read int) { grown[read] = inUse() - before }
 		pods, err := tarn.New[*corev1.Pod](c, c.codec, append(options, tarn.Logger(slog.New(slog.DiscardHandler)))...)
 		pods = inSync(t, pods, err)
-		steady := live() - before
+		steady := inUse() - before
 		for read, bytes := range grown {
 			if share := steady * read / n; bytes > share+share/10+steady/20+slack {
 				t.Errorf("%d KB after %d of %d objects, of which all take %d KB", bytes>>10, read, n, steady>>10)

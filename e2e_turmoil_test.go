@@ -97,7 +97,7 @@ type watched[T versioned] struct {
 func watchAll[T versioned](t *testing.T, hub *tarn.Hub, options ...tarn.Option) *watched[T] {
 	t.Helper()
 	w := &watched[T]{}
-	i, err := tarn.For[T](hub, append(options, tarn.Backoff(func() time.Duration { return 50 * time.Millisecond }))...)
+	i, err := tarn.For[T](hub, append(byLayout(options), tarn.Backoff(func() time.Duration { return 50 * time.Millisecond }))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package tarn_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -46,10 +47,21 @@ func newSource(options ...tarntest.Option) *tarntest.Source {
 	return tarntest.NewSource(tarntest.JSON[Widget](), options...)
 }
 
+// The tests run for each layout: with -live, informers that do not say how to keep objects keep them decoded.
+var live = flag.Bool("live", false, "keep objects decoded, as tarn.Live does")
+
+// byLayout returns the options with that of the layout under test before them.
+func byLayout(options []tarn.Option) []tarn.Option {
+	if *live {
+		options = append([]tarn.Option{tarn.Live()}, options...)
+	}
+	return options
+}
+
 // newInformer returns an informer of src that logs nothing.
 func newInformer(t testing.TB, src *tarntest.Source, options ...tarn.Option) *tarn.Informer[*Widget] {
 	t.Helper()
-	options = append([]tarn.Option{tarn.Logger(slog.New(slog.DiscardHandler)), tarn.Name("widgets")}, options...)
+	options = append([]tarn.Option{tarn.Logger(slog.New(slog.DiscardHandler)), tarn.Name("widgets")}, byLayout(options)...)
 	i, err := tarn.New[*Widget](src, tarntest.JSON[Widget](), options...)
 	if err != nil {
 		t.Fatal(err)

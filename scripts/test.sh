@@ -10,6 +10,8 @@ unit)
 		packages=$(packages "$module")
 		[ -z "$packages" ] || within "$module" go test -race -timeout 10m $packages
 	done
+	# Informers again, with the other layout; what is about memory tests both in any case.
+	within . go test -race -timeout 10m -skip Memory . -live
 	;;
 devcluster | soak)
 	tags=devcluster timeout=25m

@@ -30,6 +30,6 @@ func (g *Stage) Publish(fn func(tx *Txn) error) error {
 	}
 	clear(g.changed)
 	clear(g.at)
-	g.base, g.changed = put, g.changed[:0]
+	g.base, g.finger, g.changed = put, put.entries.Finger(), g.changed[:0]
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tarn-dev/tarn/object"
+	"github.com/tarn-dev/tarn/store/internal/btree"
 )
 
 // Stage takes the list of a scope item by item and commits what is different as one change. An item that is stored
@@ -16,6 +17,7 @@ type Stage struct {
 	s       *Store
 	scope   Scope
 	base    *root
+	finger  btree.Finger[string, *entry] // in base: lists mostly come in order
 	suspect bool
 	seen    bitset                    // by slot in base: the list has the object as base has it
 	same    map[string]*object.Object // what only ticked a bit, if suspect
@@ -29,7 +31,11 @@ var errEpoch = errors.New("store: a new epoch needs a stage that was opened as s
 // Stage starts a list of the scope. With suspect, the stage also keeps the items that look unchanged, so that the commit
 // can take every item as changed: the source's history may have started over, and then equal versions mean nothing.
 func (s *Store) Stage(scope Scope, suspect bool) *Stage {
-	return &Stage{s: s, scope: scope, base: s.root.Load(), suspect: suspect, same: map[string]*object.Object{}, at: map[string]int{}}
+	base := s.root.Load()
+	return &Stage{
+		s: s, scope: scope, base: base, finger: base.entries.Finger(), suspect: suspect,
+		same: map[string]*object.Object{}, at: map[string]int{},
+	}
 }
 
 // Add takes one item; a later one of the same key replaces it. An error is that of [Store.Prepare]: it concerns this
@@ -77,7 +83,7 @@ func (g *Stage) forget(key string) (stored *entry, ok bool) {
 		delete(g.at, key)
 	}
 	delete(g.same, key)
-	stored, ok = g.base.entries.Get(key)
+	stored, ok = g.finger.Get(key)
 	if !ok || stored.scope != g.scope {
 		return nil, false
 	}

@@ -38,7 +38,16 @@ func check(t *testing.T, tr tree, model map[int]int) {
 	if i != len(keys) {
 		t.Fatalf("All() ended after %d of %d items", i, len(keys))
 	}
-	for _, k := range keys {
+	all, some := tr.Finger(), tr.Finger()
+	for i, k := range keys {
+		if v, ok := all.Get(k); !ok || v != model[k] {
+			t.Fatalf("a finger gets %d, %v for %d; want %d", v, ok, k, model[k])
+		}
+		if k := k - i%5; i%3 == 0 { // some keys, now and then one that is not there
+			if v, ok := some.Get(k); ok != has(model, k) || v != model[k] {
+				t.Fatalf("another finger gets %d, %v for %d", v, ok, k)
+			}
+		}
 		if v, ok := tr.Get(k); !ok || v != model[k] {
 			t.Fatalf("Get(%d) = %d, %v; want %d", k, v, ok, model[k])
 		}

@@ -37,17 +37,48 @@ func (t Tree[K, V]) Get(k K) (v V, ok bool) {
 
 // Find is Get that also returns the key as it is stored.
 func (t Tree[K, V]) Find(k K) (key K, v V, ok bool) {
+	n, i, ok := t.find(k)
+	if !ok {
+		return key, v, false
+	}
+	return n.keys[i], n.vals[i], true
+}
+
+// find returns the leaf that k belongs to, where in it the first key is that is not before k, and whether that is k.
+func (t Tree[K, V]) find(k K) (leaf *node[K, V], at int, ok bool) {
 	n := t.root
 	if n == nil {
-		return key, v, false
+		return nil, 0, false
 	}
 	for n.kids != nil {
 		n = n.kids[n.child(t.cmp, k)]
 	}
-	if i, found := n.search(t.cmp, k); found {
-		return n.keys[i], n.vals[i], true
+	at, ok = n.search(t.cmp, k)
+	return n, at, ok
+}
+
+// Finger gets values of one tree, those of keys that come in order nearly for nothing. It is used by one goroutine at a
+// time. Make one with [Tree.Finger].
+type Finger[K, V any] struct {
+	tree Tree[K, V]
+	leaf *node[K, V]
+	next int // in leaf
+}
+
+// Finger returns a finger at the beginning of t.
+func (t Tree[K, V]) Finger() Finger[K, V] { return Finger[K, V]{tree: t} }
+
+// Get is [Tree.Get].
+func (f *Finger[K, V]) Get(k K) (v V, ok bool) {
+	ok = f.leaf != nil && f.next < len(f.leaf.keys) && f.tree.cmp(f.leaf.keys[f.next], k) == 0
+	if !ok {
+		f.leaf, f.next, ok = f.tree.find(k)
 	}
-	return key, v, false
+	if !ok {
+		return v, false
+	}
+	f.next++
+	return f.leaf.vals[f.next-1], true
 }
 
 // Ceil returns the first key that is not before k, as it is stored, and whether there is one.
