@@ -68,8 +68,43 @@ func (f *FrameReader) Buffered() bool {
 	if f.json == nil {
 		return len(b) >= 4 && uint64(len(b)-4) >= uint64(binary.BigEndian.Uint32(b))
 	}
-	s := scanner{b: b}
-	s.peek()
-	_, done := (&document{}).scan(b[s.i:])
-	return done
+	return f.json.complete()
+}
+
+// Event takes the frame that was read last apart, as [WatchEvent] and [WatchEventJSON] do, which have to look at all of a
+// JSON document once more.
+func (f *FrameReader) Event(frame []byte) (typ string, object []byte, err error) {
+	if f.json == nil {
+		return WatchEvent(frame)
+	}
+	if typ, object, ok := lastMember(frame, f.json.doc.from, f.json.doc.to); ok {
+		return typ, object, nil
+	}
+	return WatchEventJSON(frame)
+}
+
+// lastMember reads an event of two members, the type and the object, of which the second is known to be at a place.
+func lastMember(frame []byte, from, to int) (typ string, object []byte, ok bool) {
+	if from <= 0 || from > to || to > len(frame) {
+		return "", nil, false
+	}
+	s := scanner{b: frame[:from]}
+	s.begin('{')
+	if !s.more('}') || !s.is(s.key(), "type") {
+		return "", nil, false
+	}
+	typ = eventType(s.strOrNull())
+	if !s.more('}') || !s.is(s.key(), "object") || s.err != nil {
+		return "", nil, false
+	}
+	if s.peek(); s.i != from {
+		return "", nil, false
+	}
+	s = scanner{b: frame, i: to}
+	if s.peek() != '}' {
+		return "", nil, false
+	}
+	s.i++
+	s.end()
+	return typ, frame[from:to:to], s.err == nil
 }

@@ -39,12 +39,18 @@ func TestFrameReader_Next(t *testing.T) {
 		{"json, no object", object.JSON, `"a"`, nil, wire.ErrMalformed},
 		{"json, too large", object.JSON, `{"a":"` + strings.Repeat("x", 400_000), nil, wire.ErrTooLarge},
 	} {
-		for how, r := range map[string]io.Reader{"whole": strings.NewReader(test.stream), "bytes": iotest.OneByteReader(strings.NewReader(test.stream))} {
+		for how, r := range map[string]io.Reader{
+			"whole": strings.NewReader(test.stream), "bytes": iotest.OneByteReader(strings.NewReader(test.stream)),
+			"asked": strings.NewReader(test.stream), "asked, bytes": iotest.OneByteReader(strings.NewReader(test.stream)),
+		} {
 			f := must[*wire.FrameReader](t)(wire.NewFrameReader(r, test.enc, wire.FrameOptions{MaxSize: 300_000}))
 			var got []string
 			var err error
 			for {
 				var b []byte
+				if strings.HasPrefix(how, "asked") && !sameTwice(f.Buffered) {
+					t.Errorf("%s: Buffered changes its mind", test.name)
+				}
 				if b, err = f.Next(); err != nil {
 					break
 				}
@@ -104,3 +110,33 @@ func TestFrameReader_Next_Owned(t *testing.T) {
 		}
 	}
 }
+
+// Ensures that an event is taken apart as by the functions for one frame, in whatever order its members come.
+func TestFrameReader_Event(t *testing.T) {
+	objects := `{"type":"ADDED","object":{"a":{"b":[]}}}` + "\n" + ` { "type" : "DELETED" , "object" : {} }` +
+		`{"object":{"a":1},"type":"MODIFIED"}{"type":"ADDED","object":{},"more":{}}{"type":"ADDED","object":null}{"type":"ADDED","object":{}}x`
+	r := must[*wire.FrameReader](t)(wire.NewFrameReader(iotest.HalfReader(strings.NewReader(objects)), object.JSON, wire.FrameOptions{}))
+	var got []string
+	for {
+		r.Buffered()
+		b, err := r.Next()
+		if err != nil {
+			break
+		}
+		typ, obj, err := r.Event(b)
+		if err != nil {
+			t.Errorf("%s: %v", b, err)
+		}
+		got = append(got, typ+" "+string(obj))
+	}
+	if want := `ADDED {"a":{"b":[]}}|DELETED {}|MODIFIED {"a":1}|ADDED {}|ADDED |ADDED {}`; strings.Join(got, "|") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+	p := must[*wire.FrameReader](t)(wire.NewFrameReader(strings.NewReader(frame("\x0a\x05ADDED")), object.Protobuf, wire.FrameOptions{}))
+	b, _ := p.Next()
+	if typ, obj, err := p.Event(b); typ != "ADDED" || len(obj) > 0 || err != nil {
+		t.Errorf("protobuf: %s %q, %v", typ, obj, err)
+	}
+}
+
+func sameTwice(f func() bool) bool { first := f(); return f() == first }

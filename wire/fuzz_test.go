@@ -212,6 +212,7 @@ func FuzzListReader(f *testing.F) {
 func FuzzFrameReader(f *testing.F) {
 	f.Add(false, []byte(frame("one")+frame("")+"\x00\x00\x01\x00x"))
 	f.Add(true, []byte("{\"a\":\"}\\\"\"}\n {}{"))
+	f.Add(true, []byte(`{"type":"ADDED","object":{"a":[{}]}} {"type" : "X" , "object" : [ ] } {"object":{},"type":"X"}{"type":"A","object":{},"more":{}}`))
 	f.Fuzz(func(t *testing.T, asJSON bool, stream []byte) {
 		enc := object.Protobuf
 		if asJSON {
@@ -231,7 +232,10 @@ func FuzzFrameReader(f *testing.F) {
 				t.Fatalf("%d bytes of frames from %d", size, len(stream))
 			}
 			if asJSON {
-				_, _, _ = wire.WatchEventJSON(b)
+				typ, obj, err := r.Event(b)
+				if want, wantObj, wantErr := wire.WatchEventJSON(b); typ != want || !bytes.Equal(obj, wantObj) || (err == nil) != (wantErr == nil) {
+					t.Fatalf("%q is %s %q, %v; should be %s %q, %v", b, typ, obj, err, want, wantObj, wantErr)
+				}
 				continue
 			}
 			if _, obj, err := wire.WatchEvent(b); err == nil {

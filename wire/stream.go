@@ -57,11 +57,21 @@ type document struct {
 	depth   int
 	quoted  bool // inside a string
 	escaped bool // behind a backslash
+
+	before int // how long the pieces so far were
+	// from and to say where the last list or object in the value's first level is.
+	from, to int
 }
 
 // scan takes the next piece and returns how much of it belongs to the value, and whether the value ends there. The
 // value's first byte must not be white space. Of a number at the top level the end shows only in the byte behind it.
 func (d *document) scan(b []byte) (n int, done bool) {
+	n, done = d.piece(b)
+	d.before += n
+	return n, done
+}
+
+func (d *document) piece(b []byte) (n int, done bool) {
 	for n < len(b) {
 		if d.quoted {
 			n += d.quote(b[n:])
@@ -74,13 +84,17 @@ func (d *document) scan(b []byte) (n int, done bool) {
 		case signQuote:
 			d.quoted = true
 		case signOpen:
-			d.depth++
+			if d.depth++; d.depth == 2 {
+				d.from = d.before + n
+			}
 		case signClose:
 			switch d.depth--; d.depth {
 			case -1:
 				return n, true
 			case 0:
 				return n + 1, true
+			case 1:
+				d.to = d.before + n + 1
 			}
 		case signBetween:
 			if d.depth == 0 {
@@ -148,7 +162,26 @@ var signs = [256]uint8{
 type jsonStream struct {
 	r     *bufio.Reader
 	limit int
-	buf   []byte // the value last read
+	buf   []byte   // the value last read
+	doc   document // of the value last read, or of the next one, if that is ahead
+	ahead int      // the size of the next value, if it is known to be in r's buffer as a whole
+}
+
+// complete reports whether the next value has been received completely. It is false for one that r's buffer cannot hold.
+func (s *jsonStream) complete() bool {
+	if s.ahead > 0 {
+		return true
+	}
+	b, _ := s.r.Peek(s.r.Buffered())
+	space := scanner{b: b}
+	space.peek()
+	_, _ = s.r.Discard(space.i)
+	d := document{}
+	n, done := d.scan(b[space.i:])
+	if done {
+		s.doc, s.ahead = d, n
+	}
+	return done
 }
 
 // peek skips white space and returns the next byte without taking it.
@@ -187,7 +220,10 @@ func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
 	if _, err := s.peek(); err != nil {
 		return nil, err
 	}
-	d, size := document{}, 0
+	size := 0
+	if s.ahead == 0 {
+		s.doc = document{}
+	}
 	for {
 		if s.r.Buffered() == 0 {
 			if _, err := s.r.Peek(1); err != nil {
@@ -195,7 +231,11 @@ func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
 			}
 		}
 		piece, _ := s.r.Peek(s.r.Buffered())
-		n, done := d.scan(piece)
+		n, done := s.ahead, true
+		if n == 0 {
+			n, done = s.doc.scan(piece)
+		}
+		s.ahead = 0
 		if size += n; keep {
 			if size > s.limit {
 				return nil, tooLarge(what, uint64(size), s.limit)

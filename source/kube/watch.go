@@ -110,11 +110,11 @@ var errNoType = errors.New("watch event without a type")
 // open takes a frame apart: the event's type, the kind its object says it is of, and the object.
 func (w *watch) open(frame []byte) (name string, kind schema.GroupVersionKind, raw []byte, err error) {
 	var apiVersion, ofKind string
-	if w.enc == object.Protobuf {
-		if name, raw, err = wire.WatchEvent(frame); err == nil {
-			apiVersion, ofKind, raw, err = wire.Envelope(raw)
-		}
-	} else if name, raw, err = wire.WatchEventJSON(frame); err == nil {
+	switch name, raw, err = w.frames.Event(frame); {
+	case err != nil:
+	case w.enc == object.Protobuf:
+		apiVersion, ofKind, raw, err = wire.Envelope(raw)
+	default:
 		apiVersion, ofKind, err = wire.TypeMeta(w.enc, raw)
 	}
 	return name, schema.FromAPIVersionAndKind(apiVersion, ofKind), raw, err
