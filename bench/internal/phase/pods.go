@@ -54,7 +54,7 @@ func (s *subject) pods() error {
 func (s *subject) burstSize(mode client.Mode) int {
 	switch s.Client {
 	case client.ClientGoDynamic:
-		return max(s.Burst/10, 1)
+		return max(s.Burst/50, 1)
 	case client.ClientGoStrip, client.ControllerRuntime, client.StateDB:
 		if mode != client.KeyOnly {
 			return max(s.Burst/5, 1)

@@ -174,7 +174,7 @@ func (s *subject) reconcile() error {
 			_, err := byIndex(obj.(metav1.Object).GetLabels()[client.IndexLabel], 10)
 			s.sink.Fail(err)
 		})
-		return s.bursts(phase, s.Burst, reconcilePart, workingSet)
+		return s.bursts(phase, max(s.Burst/5, 1), reconcilePart, workingSet)
 	}
 	if err := run("reconcile", s.copy.Get, s.copy.ByIndex); err != nil {
 		return err

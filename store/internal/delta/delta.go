@@ -2,9 +2,8 @@
 // sibling, and a dictionary of text that all objects of a collection share.
 //
 // A record is a list of copies (from the base, the dictionary, or the record's own beginning) and the literal bytes
-// between them, in the manner of Ziv and Lempel (LZ77, 1977) and of VCDIFF (RFC 3284); the literals are then Huffman coded
-// with a table that the whole collection shares, because a table of its own costs a short record more than it gains. The
-// copies are not: most are two bytes, and decoding is what a reader waits for.
+// between them, in the manner of Ziv and Lempel (LZ77, 1977) and of VCDIFF (RFC 3284). Both are then Huffman coded, each with
+// a table that the whole collection shares, because a table of its own costs a short record more than it gains.
 //
 // Nothing here keeps the bytes it is given, but a [Coding] its dictionary.
 package delta
