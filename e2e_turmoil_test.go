@@ -202,8 +202,10 @@ func TestInformer_Server_Turmoil(t *testing.T) {
 				}
 			})
 			pods := watchAll[*corev1.Pod](t, hub, count)
+			decoded := watchAll[*corev1.Pod](t, hub, tarn.Live()) // the other layout; its 410s are not counted
 			objects := watchAll[*unstructured.Unstructured](t, hub, tarn.GVR(workload.CustomObjects.GVR()), count)
 			synced(t, pods.i)
+			synced(t, decoded.i)
 			synced(t, objects.i)
 
 			// Most changes are written past the API server, which can tell of more than it can be asked for; some go through it.
@@ -246,11 +248,14 @@ func TestInformer_Server_Turmoil(t *testing.T) {
 				t.Logf("step %d: %d and %d changes", step, done[0].Load(), done[1].Load())
 				if step == disconnects/2 {
 					pods.subscribe(t, nil)
+					decoded.subscribe(t, nil)
 					objects.subscribe(t, nil)
 				}
 			}
 			<-finished
-			pods.check(t, "pods", plainPods(t, cluster.Config()))
+			truth := plainPods(t, cluster.Config())
+			pods.check(t, "pods", truth)
+			decoded.check(t, "pods, decoded", truth)
 			objects.check(t, "custom objects", plainObjects(t, cluster.Config()))
 			t.Logf("%d and %d changes, %d times 410", done[0].Load(), done[1].Load(), expired.Load())
 			if n := expired.Load(); n < expiries {

@@ -89,7 +89,7 @@ func TestInformer_Blocked_Case35_Million(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen atomic.Int64
-	var peak uint64
+	var peak int
 	all := make(chan struct{})
 	// It waits for the writer now and then, or it would fall behind too: a handler this quick still is slower than nothing.
 	_, err = i.Subscribe(tarn.HandlerFunc[*object.Object](func(_ context.Context, e tarn.Event[*object.Object]) {

@@ -69,7 +69,7 @@ func TestInformer_Run_LeavesNothing(t *testing.T) {
 				i := newInformer(t, src, tc.options...)
 				subscribe(t, i, tarn.Resync(time.Second))
 				_, err := i.Subscribe(tarn.HandlerFunc[*Widget](func(context.Context, tarn.Event[*Widget]) {
-					time.Sleep(time.Second) // the handler's own work
+					time.Sleep(time.Second) // the handler's own work, in fake time
 				}), tarn.Backlog(10, 0))
 				if err != nil {
 					t.Fatal(err)

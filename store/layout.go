@@ -28,10 +28,12 @@ func (h handle) object() *object.Object {
 
 func (h handle) record() string { return unsafe.String((*byte)(h.kept), h.size) }
 
-// failed reports whether the object carries an error. Every layout keeps one that does as an object.
-func (h handle) failed() bool {
-	obj := h.object()
-	return obj != nil && obj.Err != nil
+// err returns what is wrong with the object. Every layout keeps one that is marked as an object.
+func (h handle) err() error {
+	if obj := h.object(); obj != nil {
+		return obj.Err
+	}
+	return nil
 }
 
 // layout is the seam between the store and how objects are kept. Everything above it goes by keys, handles and
@@ -140,10 +142,11 @@ func (r Ref) Decode() (any, error) { return r.l.decode(r.h) }
 
 // Value returns the object's value where it is kept decoded; it is shared and must not be changed.
 func (r Ref) Value() (value any, ok bool) {
-	if r.h.object() == nil || r.h.object().Value == nil {
+	obj := r.h.object()
+	if obj == nil || obj.Value == nil {
 		return nil, false
 	}
-	return r.h.object().Value, true
+	return obj.Value, true
 }
 
 // Lend calls read with the object in encoded form, for who only has to look into the bytes. What read gets is not to be
@@ -207,9 +210,4 @@ func (r Ref) Size() int {
 }
 
 // Err returns what is wrong with the object, nil for a good one.
-func (r Ref) Err() error {
-	if !r.h.failed() {
-		return nil
-	}
-	return r.h.object().Err
-}
+func (r Ref) Err() error { return r.h.err() }

@@ -111,8 +111,8 @@ func (l *lean) prepare(obj *object.Object) (handle, error) {
 }
 
 func (l *lean) get(h handle) *object.Object {
-	if h.object() != nil {
-		return h.object()
+	if obj := h.object(); obj != nil {
+		return obj
 	}
 	r := readRecord(h)
 	obj := &object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: l.bytes(h, r), Derived: true}
@@ -142,8 +142,8 @@ func (l *lean) appendBytes(dst []byte, d *leanDecoder, h handle, r record) []byt
 }
 
 func (l *lean) lend(h handle, read func(*object.Object)) {
-	if h.object() != nil {
-		read(h.object())
+	if obj := h.object(); obj != nil {
+		read(obj)
 		return
 	}
 	d := l.decoders.Get().(*leanDecoder)
@@ -155,8 +155,8 @@ func (l *lean) lend(h handle, read func(*object.Object)) {
 }
 
 func (l *lean) decode(h handle) (any, error) {
-	if h.object() != nil {
-		return h.object().Decode()
+	if obj := h.object(); obj != nil {
+		return obj.Decode()
 	}
 	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, Raw: l.bytes(h, readRecord(h))}
 	v, err := obj.Spend()
@@ -176,29 +176,29 @@ func metaOf(on *base, raw []byte) object.Meta {
 }
 
 func (l *lean) uid(h handle) string {
-	if h.object() != nil {
-		return h.object().UID
+	if obj := h.object(); obj != nil {
+		return obj.UID
 	}
 	return readRecord(h).uidText()
 }
 
 func (l *lean) version(h handle) string {
-	if h.object() != nil {
-		return h.object().Version
+	if obj := h.object(); obj != nil {
+		return obj.Version
 	}
 	return readRecord(h).version
 }
 
 func (l *lean) isUID(h handle, uid string) bool {
-	if h.object() != nil {
-		return h.object().UID == uid
+	if obj := h.object(); obj != nil {
+		return obj.UID == uid
 	}
 	return readRecord(h).isUID(uid)
 }
 
 func (l *lean) labels(h handle) *object.Labels {
-	if h.object() != nil {
-		return &h.object().Labels
+	if obj := h.object(); obj != nil {
+		return &obj.Labels
 	}
 	if readRecord(h).same {
 		return l.baseLabels(h.on)
@@ -207,8 +207,8 @@ func (l *lean) labels(h handle) *object.Labels {
 }
 
 func (l *lean) size(h handle) int {
-	if h.object() != nil {
-		return h.object().Size()
+	if obj := h.object(); obj != nil {
+		return obj.Size()
 	}
 	r := readRecord(h)
 	if r.isBase {

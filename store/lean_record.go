@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"unsafe"
 
+	"github.com/tarn-dev/tarn/internal/race"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/store/internal/delta"
 )
@@ -29,12 +30,12 @@ type record struct {
 	uid          string // of 16 bytes if it is a UUID
 	isUUID       bool
 	wireSize     int
-	sum          uint32 // of the object's bytes, with checksums
+	sum          uint32 // of the object's bytes, with the race detector, where tests run
 	delta        string
 }
 
-// appendHeader appends all but the delta.
-func (r record) appendHeader(dst []byte) []byte {
+// appendHeader appends all but the delta. If the uid is a UUID, uuid is its bytes.
+func (r record) appendHeader(dst, uuid []byte) []byte {
 	flags := byte(0)
 	if r.isBase {
 		flags |= recIsBase
@@ -42,8 +43,7 @@ func (r record) appendHeader(dst []byte) []byte {
 	if r.same {
 		flags |= recSameLabels
 	}
-	uuid, isUUID := parseUUID(r.obj.UID)
-	if isUUID {
+	if r.isUUID {
 		flags |= recUUID
 	}
 	if r.obj.WireSize != 0 {
@@ -51,15 +51,15 @@ func (r record) appendHeader(dst []byte) []byte {
 	}
 	dst = append(dst, flags)
 	dst = appendString(dst, r.obj.Version)
-	if isUUID {
-		dst = append(dst, uuid[:]...)
+	if r.isUUID {
+		dst = append(dst, uuid...)
 	} else {
 		dst = appendString(dst, r.obj.UID)
 	}
 	if r.obj.WireSize != 0 {
 		dst = binary.AppendUvarint(dst, uint64(r.obj.WireSize))
 	}
-	if checksums {
+	if race.Enabled {
 		dst = binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(r.obj.Raw))
 	}
 	return dst
@@ -85,7 +85,7 @@ func readRecord(h handle) record {
 		n, k := binary.Uvarint(bytesOf(rec))
 		r.wireSize, rec = int(n), rec[k:]
 	}
-	if checksums {
+	if race.Enabled {
 		r.sum, rec = binary.LittleEndian.Uint32(bytesOf(rec)), rec[4:]
 	}
 	r.delta = rec
@@ -94,7 +94,8 @@ func readRecord(h handle) record {
 
 func (r record) uidText() string {
 	if r.isUUID {
-		return string(appendUUID(nil, r.uid))
+		var text [36]byte
+		return string(appendUUID(text[:0], r.uid))
 	}
 	return r.uid
 }
@@ -109,7 +110,7 @@ func (r record) isUID(uid string) bool {
 
 // check returns the object's bytes, once they are what was stored.
 func (r record) check(raw []byte) []byte {
-	if checksums && crc32.ChecksumIEEE(raw) != r.sum {
+	if race.Enabled && crc32.ChecksumIEEE(raw) != r.sum {
 		panic("store: a record does not decode to what was stored")
 	}
 	return raw
@@ -158,15 +159,7 @@ func appendUUID(dst []byte, b string) []byte {
 	return dst
 }
 
-// headOf returns what need not be in the delta because it is in the record: a uid in the form that records keep short.
-func headOf(obj *object.Object) []byte {
-	if _, ok := parseUUID(obj.UID); !ok {
-		return nil
-	}
-	return bytesOf(obj.UID)
-}
-
-// headOf returns what [headOf] returned when the record was written. It is good until the next call.
+// headOf returns the head of a record's delta: the text of a uid that the record keeps short. It is good until the next call.
 func (d *leanDecoder) headOf(r record) []byte {
 	if !r.isUUID {
 		return nil
@@ -205,10 +198,16 @@ func (e *leanEncoder) makeBase(on *base, raw []byte) {
 }
 
 func (e *leanEncoder) write(r record) string {
-	e.buf = r.appendHeader(e.buf[:0])
+	uuid, isUUID := parseUUID(r.obj.UID)
+	r.isUUID = isUUID
+	e.buf = r.appendHeader(e.buf[:0], uuid[:])
 	if !r.isBase {
+		var head []byte // what need not be in the delta because the record has it
+		if isUUID {
+			head = bytesOf(r.obj.UID)
+		}
 		e.use(r.base)
-		e.buf = e.delta.Append(e.buf, r.base.coding, headOf(r.obj), r.obj.Raw)
+		e.buf = e.delta.Append(e.buf, r.base.coding, head, r.obj.Raw)
 	}
 	return string(e.buf)
 }

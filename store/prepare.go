@@ -65,7 +65,7 @@ func (s *Store) Hold(obj *object.Object) Ref {
 // known reports whether this very version was stored with an error before.
 func (s *Store) known(r *root, p *Prepared) bool {
 	e, ok := r.entries.Get(p.key)
-	return ok && e.handle.failed() && isVersion(s.layout, e.handle, p.handle.object())
+	return ok && e.handle.err() != nil && isVersion(s.layout, e.handle, p.handle.object())
 }
 
 // refresh evaluates the indexes that were added since p was prepared.

@@ -93,7 +93,7 @@ func (g *Stage) forget(key string) (stored *entry, ok bool) {
 
 // unchanged reports whether obj is what is stored. What failed before is tried again.
 func (g *Stage) unchanged(stored *entry, obj *object.Object) bool {
-	if stored.handle.failed() || obj.Err != nil || obj.Version == "" {
+	if stored.handle.err() != nil || obj.Err != nil || obj.Version == "" {
 		return false
 	}
 	return isVersion(g.s.layout, stored.handle, obj)

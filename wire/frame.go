@@ -71,13 +71,13 @@ func (f *FrameReader) Buffered() bool {
 	return f.json.complete()
 }
 
-// Event takes the frame that was read last apart, as [WatchEvent] and [WatchEventJSON] do, which have to look at all of a
+// Event takes apart the frame that was read last, as [WatchEvent] and [WatchEventJSON] do, which have to look at all of a
 // JSON document once more.
 func (f *FrameReader) Event(frame []byte) (typ string, object []byte, err error) {
 	if f.json == nil {
 		return WatchEvent(frame)
 	}
-	if typ, object, ok := lastMember(frame, f.json.doc.from, f.json.doc.to); ok {
+	if typ, object, ok := lastMember(frame, f.json.last.from, f.json.last.to); ok {
 		return typ, object, nil
 	}
 	return WatchEventJSON(frame)

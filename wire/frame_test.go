@@ -123,6 +123,7 @@ func TestFrameReader_Event(t *testing.T) {
 		if err != nil {
 			break
 		}
+		r.Buffered() // looks at the next one
 		typ, obj, err := r.Event(b)
 		if err != nil {
 			t.Errorf("%s: %v", b, err)

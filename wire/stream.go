@@ -163,8 +163,9 @@ type jsonStream struct {
 	r     *bufio.Reader
 	limit int
 	buf   []byte   // the value last read
-	doc   document // of the value last read, or of the next one, if that is ahead
-	ahead int      // the size of the next value, if it is known to be in r's buffer as a whole
+	last  document // of that
+	next  document // of the value behind it, if that is known to be in r's buffer as a whole, with the size ahead
+	ahead int
 }
 
 // complete reports whether the next value has been received completely. It is false for one that r's buffer cannot hold.
@@ -179,7 +180,7 @@ func (s *jsonStream) complete() bool {
 	d := document{}
 	n, done := d.scan(b[space.i:])
 	if done {
-		s.doc, s.ahead = d, n
+		s.next, s.ahead = d, n
 	}
 	return done
 }
@@ -221,9 +222,7 @@ func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
 		return nil, err
 	}
 	size := 0
-	if s.ahead == 0 {
-		s.doc = document{}
-	}
+	s.last = document{}
 	for {
 		if s.r.Buffered() == 0 {
 			if _, err := s.r.Peek(1); err != nil {
@@ -231,11 +230,14 @@ func (s *jsonStream) value(what string, keep bool) ([]byte, error) {
 			}
 		}
 		piece, _ := s.r.Peek(s.r.Buffered())
-		n, done := s.ahead, true
-		if n == 0 {
-			n, done = s.doc.scan(piece)
+		var n int
+		var done bool
+		if s.ahead > 0 {
+			s.last, n, done = s.next, s.ahead, true
+			s.ahead = 0
+		} else {
+			n, done = s.last.scan(piece)
 		}
-		s.ahead = 0
 		if size += n; keep {
 			if size > s.limit {
 				return nil, tooLarge(what, uint64(size), s.limit)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/tarn-dev/tarn/internal/race"
 	"github.com/tarn-dev/tarn/object"
 	"github.com/tarn-dev/tarn/wire"
 )
@@ -46,7 +47,7 @@ func (p *pool) get() *memory {
 
 func (p *pool) put(m *memory) {
 	m.object = object.Object{}
-	if scribble {
+	if race.Enabled { // who kept some of it shall notice
 		for _, b := range [][]byte{m.bytes, m.trimmed} {
 			for i := range b {
 				b[i] = 0xdb

@@ -89,9 +89,9 @@ func (l *limit) follow(ctx context.Context) error {
 }
 
 func (l *limit) frames(body io.Reader) error {
-	enc, event := tarnobject.Protobuf, wire.WatchEvent
+	enc := tarnobject.Protobuf
 	if l.o.Kind == workload.CustomObjects {
-		enc, event = tarnobject.JSON, wire.WatchEventJSON
+		enc = tarnobject.JSON
 	}
 	frames, err := wire.NewFrameReader(body, enc, wire.FrameOptions{})
 	if err != nil {
@@ -108,7 +108,7 @@ func (l *limit) frames(body io.Reader) error {
 			}
 			return err
 		}
-		typ, raw, err := event(frame)
+		typ, raw, err := frames.Event(frame)
 		if err == nil && enc == tarnobject.Protobuf {
 			_, _, raw, err = wire.Envelope(raw)
 		}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package kube
-
-const scribble = false
