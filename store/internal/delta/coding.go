@@ -3,7 +3,7 @@ package delta
 import (
 	"encoding/binary"
 
-	"github.com/klauspost/compress/huff0"
+	"github.com/tarn-dev/tarn/store/internal/huffman"
 )
 
 // Coding is what the records of a collection have in common: a dictionary, and how often each byte occurs in them. It is
@@ -11,14 +11,8 @@ import (
 type Coding struct {
 	dict  []byte
 	index dictIndex
-	lits  *table // nil: literals are not coded
-	ops   *table
-}
-
-// table is a Huffman table for both directions.
-type table struct {
-	encode huff0.Scratch // never used itself: encoders take the table from it
-	decode *huff0.Decoder
+	// The tables for the ops and the text of the literals. Nil: nothing is coded.
+	ops, text *huffman.Table
 }
 
 // NewCoding returns a coding with a dictionary, which the caller must not change any more, and which may be empty. Of
@@ -37,50 +31,27 @@ const MaxDict = 1 << 18
 // Sample is an object that is typical, and the base it is typically encoded against.
 type Sample struct{ Base, Object []byte }
 
-// Trained returns a coding with the same dictionary and with a Huffman table that fits the samples.
+// Trained returns a coding with the same dictionary and with Huffman tables that fit the samples.
 func (c *Coding) Trained(samples []Sample) *Coding {
 	var e Encoder
-	var lits, ops [256]uint32
-	for i := range lits {
-		lits[i], ops[i] = 1, 1 // whatever comes, there is a code for it
+	var ops, text [256]uint32
+	for i := range text {
+		ops[i], text[i] = 1, 1 // whatever comes, there is a code for it
 	}
-	trained := &Coding{dict: c.dict, index: c.index}
 	for _, s := range samples {
 		e.SetBase(s.Base)
-		e.parse(trained, nil, s.Object)
-		count(&lits, e.lits)
+		e.parse(c, nil, s.Object)
+		e.text, e.hex = split(e.text[:0], e.hex[:0], e.lits)
 		count(&ops, e.ops)
+		count(&text, e.text)
 	}
-	if t, err := newTable(&lits); err == nil {
-		trained.lits = t
-	}
-	if t, err := newTable(&ops); err == nil {
-		trained.ops = t
-	}
-	return trained
+	return &Coding{dict: c.dict, index: c.index, ops: huffman.New(&ops), text: huffman.New(&text)}
 }
 
 func count(histogram *[256]uint32, text []byte) {
 	for _, b := range text {
 		histogram[b] += 16 // so that the one that is there for all weighs little
 	}
-}
-
-func newTable(histogram *[256]uint32) (*table, error) {
-	t := &table{}
-	if err := t.encode.BuildCTable(histogram); err != nil {
-		return nil, err
-	}
-	text, err := t.encode.AppendTable(nil)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := huff0.ReadTable(text, nil)
-	if err != nil {
-		return nil, err
-	}
-	t.decode = s.Decoder()
-	return t, nil
 }
 
 // dictIndex finds eight bytes again in a dictionary, as window does.

@@ -1,10 +1,15 @@
 package delta
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/tarn-dev/tarn/store/internal/huffman"
+)
 
 // Decoder reads records. It is used by one goroutine at a time; the zero value is ready.
 type Decoder struct {
-	lits, ops []byte
+	ops, text, lits []byte
+	opsIn, textIn   huffman.Reader
 }
 
 // Append appends what rec, made with the same coding, base and head, decodes to. On an error dst is returned as it was.
@@ -13,13 +18,11 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 	if err != nil {
 		return dst, err
 	}
-	ops, err := expand(&d.ops, c.ops, body[:h.kept], h.ops, h.opsCoded)
-	if err != nil {
-		return dst, err
-	}
-	lits, err := expand(&d.lits, c.lits, body[h.kept:], h.lits, h.litsCoded)
-	if err != nil {
-		return dst, err
+	ops, lits := body[:min(h.ops, len(body))], body[min(h.ops, len(body)):]
+	if h.coded {
+		if ops, lits, err = d.expand(c, h, body); err != nil {
+			return dst, err
+		}
 	}
 	start := len(dst)
 	if cap(dst)-start < h.size {
@@ -33,26 +36,33 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 	return dst[:start+h.size], nil
 }
 
-// expand returns the n bytes that stored stands for, in buf if they are coded.
-func expand(buf *[]byte, t *table, stored []byte, n int, coded bool) ([]byte, error) {
-	if !coded {
-		if len(stored) != n {
-			return nil, ErrCorrupt
-		}
-		return stored, nil
+// expand returns the ops and the literals of a coded record. They are good until the next call.
+func (d *Decoder) expand(c *Coding, h header, body []byte) (ops, lits []byte, err error) {
+	if c.ops == nil {
+		return nil, nil, ErrCorrupt
 	}
-	// A code is at least one bit long.
-	if t == nil || n > 8*len(stored) {
-		return nil, ErrCorrupt
+	d.ops, d.text = sized(d.ops, h.ops), sized(d.text, h.text)
+	// No literals are longer than all of it.
+	d.lits = sized(d.lits, min(h.size, h.text+4*h.hex))
+	hex, code := body[:h.hex], body[h.hex:]
+	d.opsIn.Reset(code[:h.code])
+	d.textIn.Reset(code[h.code:])
+	if !huffman.ReadBoth(&d.opsIn, c.ops, d.ops, &d.textIn, c.text, d.text) || !d.opsIn.Done() || !d.textIn.Done() {
+		return nil, nil, ErrCorrupt
 	}
-	if cap(*buf) < n {
-		*buf = make([]byte, n+n/4)
+	lits, ok := join(d.lits[:0:len(d.lits)], d.text, hex)
+	if !ok {
+		return nil, nil, ErrCorrupt
 	}
-	out, err := t.decode.Decompress4X((*buf)[:0:n], stored)
-	if err != nil || len(out) != n {
-		return nil, ErrCorrupt
+	return d.ops, lits, nil
+}
+
+// sized returns n bytes, in buf if there are so many.
+func sized(buf []byte, n int) []byte {
+	if cap(buf) < n {
+		return make([]byte, n, n+n/4)
 	}
-	return out, nil
+	return buf[:n]
 }
 
 // short is how much is copied at once, whether there is that much or not, where there is room: nearly all copies and

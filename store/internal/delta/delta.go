@@ -3,7 +3,8 @@
 //
 // A record is a list of copies (from the base, the dictionary, or the record's own beginning) and the literal bytes
 // between them, in the manner of Ziv and Lempel (LZ77, 1977) and of VCDIFF (RFC 3284). Both are then Huffman coded, each with
-// a table that the whole collection shares, because a table of its own costs a short record more than it gains.
+// a table that the whole collection shares, because a table of its own costs a short record more than it gains; but runs of
+// hexadecimal digits, which are most of what is new in an object, take half a byte each.
 //
 // Nothing here keeps the bytes it is given, but a [Coding] its dictionary.
 package delta
@@ -34,48 +35,45 @@ const (
 	minMatch   = 8
 )
 
-// header is the beginning of a record: whether the literals and the ops are coded, and the lengths of the decoded bytes,
-// of the ops and the literals once decoded, and of the ops as they are kept. The ops follow, and then the literals.
+// header is the beginning of a record: the lengths of the decoded bytes and of the ops, and if they are coded, of the ops' code and of
+// the text and the digits of the literals. In a coded record the digits follow, and then the code of the ops and that of the
+// text; else the ops and the literals.
 type header struct {
-	litsCoded, opsCoded   bool
-	size, ops, lits, kept int
+	coded                      bool
+	size, ops, code, text, hex int
 }
 
 func (h header) append(dst []byte) []byte {
-	size := uint64(h.size) << 2
-	if h.litsCoded {
-		size |= 1
+	if !h.coded {
+		return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(h.size)<<1), uint64(h.ops))
 	}
-	if h.opsCoded {
-		size |= 2
-	}
-	dst = binary.AppendUvarint(dst, size)
+	dst = binary.AppendUvarint(dst, uint64(h.size)<<1|1)
 	dst = binary.AppendUvarint(dst, uint64(h.ops))
-	dst = binary.AppendUvarint(dst, uint64(h.lits))
-	if h.opsCoded {
-		dst = binary.AppendUvarint(dst, uint64(h.kept))
-	}
-	return dst
+	dst = binary.AppendUvarint(dst, uint64(h.code))
+	dst = binary.AppendUvarint(dst, uint64(h.text))
+	return binary.AppendUvarint(dst, uint64(h.hex))
 }
 
 func readHeader(rec []byte) (h header, rest []byte, err error) {
-	var n [3]uint64
-	for i := range n {
+	var n [5]uint64
+	fields := 2
+	for i := 0; i < fields; i++ {
 		v, k := binary.Uvarint(rec)
-		if k <= 0 || v > 4*MaxSize+3 {
+		if k <= 0 || v > 4*MaxSize+1 {
 			return h, nil, ErrCorrupt
 		}
 		n[i], rec = v, rec[k:]
+		if n[0]&1 != 0 {
+			fields = len(n)
+		}
 	}
-	h = header{litsCoded: n[0]&1 != 0, opsCoded: n[0]&2 != 0, size: int(n[0] >> 2), ops: int(n[1]), lits: int(n[2]), kept: int(n[1])}
-	if h.opsCoded {
-		v, k := binary.Uvarint(rec)
-		if k <= 0 || v > uint64(len(rec)) {
+	h = header{coded: n[0]&1 != 0, size: int(n[0] >> 1), ops: int(n[1]), code: int(n[2]), text: int(n[3]), hex: int(n[4])}
+	switch {
+	case !h.coded:
+		if h.ops > len(rec) {
 			return h, nil, ErrCorrupt
 		}
-		h.kept, rec = int(v), rec[k:]
-	}
-	if h.kept > len(rec) || h.lits > h.size {
+	case h.hex+h.code > len(rec) || h.ops > 8*h.code || h.text > 8*(len(rec)-h.hex-h.code): // a code is at least one bit long
 		return h, nil, ErrCorrupt
 	}
 	return h, rec, nil

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/klauspost/compress/huff0"
+	"github.com/tarn-dev/tarn/store/internal/huffman"
 )
 
 // Encoder makes records. It is used by one goroutine at a time; the zero value is ready and has an empty base.
@@ -13,10 +13,12 @@ type Encoder struct {
 	known window // of base
 	seen  window // of base, and of the object as far as it has been encoded
 
-	ops, lits           []byte
-	codedLits, codedOps coded
-	shift               int // of the last copy of the base: how far behind its place there it stands here
-	lastDict            int
+	ops, lits []byte
+	text, hex []byte // which lits are split in
+	bits      huffman.Writer
+	code      []byte // of ops
+	shift     int    // of the last copy of the base: how far behind its place there it stands here
+	lastDict  int
 }
 
 // SetBase sets the base of the records that follow, which must not change as long as it is. To index it costs about as
@@ -33,41 +35,29 @@ func (e *Encoder) SetBase(base []byte) {
 // it occurs in src too; whoever reads the record has to know it.
 func (e *Encoder) Append(dst []byte, c *Coding, head, src []byte) []byte {
 	e.parse(c, head, src)
-	lits, litsCoded := e.codedLits.squeeze(c.lits, e.lits)
-	ops, opsCoded := e.codedOps.squeeze(c.ops, e.ops)
-	dst = header{litsCoded: litsCoded, opsCoded: opsCoded, size: len(src), ops: len(e.ops), lits: len(e.lits), kept: len(ops)}.append(dst)
-	dst = append(dst, ops...)
-	return append(dst, lits...)
+	h := header{size: len(src), ops: len(e.ops)}
+	if c.ops != nil {
+		h.coded = true
+		e.text, e.hex = split(e.text[:0], e.hex[:0], e.lits)
+		h.text, h.hex = len(e.text), len(e.hex)
+		e.bits.Reset(e.code[:0])
+		e.bits.Write(c.ops, e.ops)
+		e.code = e.bits.Bytes()
+		h.code = len(e.code)
+		start := len(dst)
+		dst = append(append(h.append(dst), e.hex...), e.code...)
+		e.bits.Reset(dst)
+		e.bits.Write(c.text, e.text)
+		if dst = e.bits.Bytes(); len(dst)-start <= len(e.ops)+len(e.lits) {
+			return dst
+		}
+		dst, h.coded = dst[:start], false
+	}
+	return append(append(h.append(dst), e.ops...), e.lits...)
 }
 
 // minDict is the length from which on a copy of the dictionary is worth its place there, which takes three bytes mostly.
 const minDict = 10
-
-// minCoded is how many bytes there must be to be coded: there are four streams, and their lengths take six bytes.
-const minCoded = 32
-
-// coded Huffman codes one kind of bytes.
-type coded struct {
-	huff huff0.Scratch
-	of   *table // which huff has
-}
-
-// squeeze codes text, where that makes it shorter. What it returns is good until the next call.
-func (c *coded) squeeze(t *table, text []byte) (out []byte, ok bool) {
-	if t == nil || len(text) < minCoded {
-		return text, false
-	}
-	if c.of != t {
-		c.of = t
-		c.huff.TransferCTable(&t.encode)
-		c.huff.Reuse = huff0.ReusePolicyMust
-	}
-	out, _, err := huff0.Compress4X(text, &c.huff)
-	if err != nil { // longer, or too long for one block
-		return text, false
-	}
-	return out, true
-}
 
 // parse finds the ops and the literals of src.
 func (e *Encoder) parse(c *Coding, head, src []byte) {

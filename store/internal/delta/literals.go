@@ -1,0 +1,160 @@
+package delta
+
+// Literals are mostly digests, ids and what is left of them: hexadecimal digits, of which a Huffman table that has all
+// other bytes to think of too makes five bits or more. So the digits of longer runs are kept by themselves, two in a byte,
+// and only the rest, the text, is coded. Where a run was, the text has a mark, and how many pairs there are.
+const (
+	markRun    = 0xFF // a run of digits
+	markGroups = 0xFE // one with dashes, as a UUID has: then it also says where they are
+)
+
+// A mark with a length of 0 stands for the byte itself.
+
+const (
+	minRun   = 10  // characters from which on a run is worth its mark
+	maxPairs = 255 // in one run
+)
+
+// groups says where the dashes of a run are: the first after so many pairs of digits, and one after every four digits more.
+type groups struct{ first, dashes int }
+
+const (
+	groupDigits = 4
+	dashBits    = 3
+	maxDashes   = 1<<dashBits - 1
+	maxFirst    = 1<<(8-dashBits) - 1
+)
+
+func (g groups) byte() byte { return byte(g.first<<dashBits | g.dashes) }
+
+func groupsOf(b byte) groups { return groups{int(b) >> dashBits, int(b) & maxDashes} }
+
+// digitOf has the value of each hexadecimal digit in lower case, and above that for other bytes.
+var digitOf = func() (values [256]byte) {
+	for i := range values {
+		values[i] = 0xFF
+	}
+	for i, c := range []byte(digits) {
+		values[c] = byte(i)
+	}
+	return values
+}()
+
+const digits = "0123456789abcdef"
+
+// pairOf has the two digits of each byte.
+var pairOf = func() (pairs [256][2]byte) {
+	for i := range pairs {
+		pairs[i] = [2]byte{digits[i>>4], digits[i&15]}
+	}
+	return pairs
+}()
+
+// run appends to hex the run of digits that s begins with, two in a byte. It returns where the dashes between them are,
+// and how long the run is with those. It ends at an odd digit.
+func run(hex, s []byte) (newHex []byte, g groups, length int) {
+	hex, length = pairs(hex, s, maxPairs)
+	if length > 2*maxFirst {
+		return hex, g, length
+	}
+	g.first = length / 2
+	for got, most := groupDigits, maxPairs-g.first; got == groupDigits && g.dashes < maxDashes && length < len(s) && s[length] == '-'; most -= got / 2 {
+		if hex, got = pairs(hex, s[length+1:], most); got == 0 {
+			break
+		}
+		g.dashes++
+		length += 1 + got
+	}
+	return hex, g, length
+}
+
+// pairs appends to hex the pairs of digits that s begins with, and returns how long they are.
+func pairs(hex, s []byte, most int) (newHex []byte, length int) {
+	s = s[:min(len(s), 2*most)]
+	for ; length+2 <= len(s); length += 2 {
+		high, low := digitOf[s[length]], digitOf[s[length+1]]
+		if high|low > 15 {
+			break
+		}
+		hex = append(hex, high<<4|low)
+	}
+	return hex, length
+}
+
+// split appends to text and hex what lits are made of.
+func split(text, hex, lits []byte) (newText, newHex []byte) {
+	for len(lits) > 0 {
+		c := lits[0]
+		if digitOf[c] > 15 {
+			text = append(text, c)
+			if c >= markGroups {
+				text = append(text, 0)
+			}
+			lits = lits[1:]
+			continue
+		}
+		start := len(hex)
+		var g groups
+		var length int
+		hex, g, length = run(hex, lits)
+		switch n := byte(len(hex) - start); {
+		case length < minRun:
+			hex, length = hex[:start], max(length, 1)
+			text = append(text, lits[:length]...)
+		case g.dashes == 0:
+			text = append(text, markRun, n)
+		default:
+			text = append(text, markGroups, n, g.byte())
+		}
+		lits = lits[length:]
+	}
+	return text, hex
+}
+
+// join appends to dst, up to its capacity, what text and hex were split from. It reports whether they could have been.
+func join(dst, text, hex []byte) ([]byte, bool) {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		n, g := 0, groups{}
+		if c >= markGroups {
+			if i++; i == len(text) {
+				return dst, false
+			}
+			n = int(text[i])
+		}
+		if n == 0 {
+			if len(dst) == cap(dst) {
+				return dst, false
+			}
+			dst = append(dst, c)
+			continue
+		}
+		if g.first = n; c == markGroups {
+			if i++; i == len(text) {
+				return dst, false
+			}
+			g = groupsOf(text[i])
+		}
+		last := n - g.first - (g.dashes-1)*groupDigits/2 // pairs after the last dash
+		if n > len(hex) || 2*n+g.dashes > cap(dst)-len(dst) || g.dashes > 0 && last < 0 {
+			return dst, false
+		}
+		dst, hex = unpack(dst, hex, g.first)
+		for ; g.dashes > 0; g.dashes-- {
+			n = groupDigits / 2
+			if g.dashes == 1 {
+				n = last
+			}
+			dst, hex = unpack(append(dst, '-'), hex, n)
+		}
+	}
+	return dst, len(hex) == 0
+}
+
+// unpack appends the digits of n bytes of hex to dst, and returns the rest of hex.
+func unpack(dst, hex []byte, n int) (newDst, rest []byte) {
+	for _, b := range hex[:n] {
+		dst = append(dst, pairOf[b][0], pairOf[b][1])
+	}
+	return dst, hex[n:]
+}
