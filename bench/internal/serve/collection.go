@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -30,7 +31,8 @@ func (p *payload) set(enc int, raw []byte, mark string) error {
 // collection is what a server can send: the objects as they are at first, and their modifications.
 type collection struct {
 	spec    Spec
-	initial []payload
+	initial []payload   // in the order of their keys, as a server lists them
+	made    []int       // of each of those, as which it was created
 	order   []int       // in which the objects are modified
 	rounds  [][]payload // rounds[n][k] is order[k] after n+1 modifications; without bytes if it has been deleted by then
 }
@@ -38,25 +40,33 @@ type collection struct {
 // load makes the collection, on all cores.
 func load(ctx context.Context, s Spec) (*collection, error) {
 	m := newMaker(s)
-	c := &collection{spec: s, initial: make([]payload, s.Objects)}
+	c := &collection{spec: s, initial: make([]payload, s.Objects), made: make([]int, s.Objects)}
 	c.order = rand.New(rand.NewPCG(s.Seed, uint64(s.Objects))).Perm(s.Objects)
 	for n := 0; n == 0 || n*s.Objects < s.Burst; n++ {
 		size := min(s.Objects, max(s.Burst-n*s.Objects, changedBy(s.Objects)))
 		c.rounds = append(c.rounds, make([]payload, size))
 	}
+	keys, created := make([]string, s.Objects), make([]payload, s.Objects)
 	err := parallel(ctx, s.Objects, func(i int) (err error) {
-		c.initial[i], err = m.encode(m.object(i, 0))
+		o := m.object(i, 0)
+		keys[i] = o.GetNamespace() + "/" + o.GetName()
+		created[i], err = m.encode(o)
+		c.made[i] = i
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	slices.SortFunc(c.made, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
+	for i, made := range c.made {
+		c.initial[i] = created[made]
 	}
 	err = parallel(ctx, s.Objects, func(k int) error {
 		for n, round := range c.rounds {
 			if k >= len(round) {
 				return nil
 			}
-			o := m.object(c.order[k], n+1)
+			o := m.object(c.made[c.order[k]], n+1)
 			if o == nil {
 				return nil
 			}

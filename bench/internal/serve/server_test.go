@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -157,12 +158,18 @@ func TestServer_Lists_Agree(t *testing.T) {
 				if diff := cmp.Diff(whole, streamed); diff != "" {
 					t.Errorf("streaming list: %s", diff)
 				}
-				first := workload.New(workload.Options{Pods: n, CustomObjects: n}).Object(kind, 0)
-				if whole[0].GetName() != first.GetName() || whole[0].GetUID() != first.GetUID() {
-					t.Errorf("%s is not the generator's %s", whole[0].GetName(), first.GetName())
+				made := map[string]types.UID{}
+				for o := range workload.New(workload.Options{Pods: n, CustomObjects: n}).All(kind) {
+					made[keyOf(o)] = o.GetUID()
 				}
 				versions := map[string]bool{}
-				for _, o := range whole {
+				for i, o := range whole {
+					if made[keyOf(o)] != o.GetUID() {
+						t.Errorf("%s is not one of the generator's", keyOf(o))
+					}
+					if i > 0 && keyOf(whole[i-1]) >= keyOf(o) {
+						t.Errorf("%s comes before %s: lists are in the order of keys", keyOf(whole[i-1]), keyOf(o))
+					}
 					versions[o.GetResourceVersion()] = true
 				}
 				if len(versions) != n {
@@ -173,6 +180,8 @@ func TestServer_Lists_Agree(t *testing.T) {
 	}
 }
 
+func keyOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
 // Ensures that a burst comes to watches complete, in order and with the sentinel behind it, also where it is longer than
 // what was made in advance, and that a list afterwards has the same objects.
 func TestServer_Burst_InOrder(t *testing.T) {
@@ -182,7 +191,7 @@ func TestServer_Burst_InOrder(t *testing.T) {
 	w, items, last := r.initial(t)
 	state := map[string]string{}
 	for _, o := range items {
-		state[o.GetNamespace()+"/"+o.GetName()] = o.GetResourceVersion()
+		state[keyOf(o)] = o.GetResourceVersion()
 	}
 	sentinel, err := control.Burst(t.Context(), burst, 0)
 	if err != nil {
@@ -230,7 +239,7 @@ func TestServer_Burst_Set(t *testing.T) {
 	seen := map[string]int{}
 	for e := range w.ResultChan() {
 		o := e.Object.(metav1.Object)
-		if o.GetNamespace()+"/"+o.GetName() == sentinel {
+		if keyOf(o) == sentinel {
 			break
 		}
 		seen[o.GetName()]++

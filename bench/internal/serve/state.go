@@ -49,7 +49,7 @@ func (s *state) reset() {
 	defer s.mu.Unlock()
 	s.items, s.shared, s.log, s.bursts = make([]item, len(s.c.initial)), false, nil, 0
 	for i := range s.c.initial {
-		s.items[i] = item{&s.c.initial[i], firstVersion + uint64(i) + 1}
+		s.items[i] = item{&s.c.initial[i], firstVersion + uint64(s.c.made[i]) + 1}
 	}
 	// The version goes on, so that an old watch is known by it.
 	s.version = max(s.version, firstVersion+uint64(len(s.items)))
