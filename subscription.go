@@ -128,10 +128,11 @@ func (i *Informer[T]) Subscribe(h Handler[T], options ...SubscribeOption) (*Subs
 	name := c.core.Name
 	c.core.OnPanic = func(v any) { i.panicked(name, v) }
 	var removed atomic.Bool
+	failed := i.failed // once: each mention of a method makes a function
 	deliver := func(ctx context.Context, change mirror.Change) {
 		change, ok := i.filtered(c.filters, change)
 		if ok && !removed.Load() { // the filter is the user's and may have taken its time
-			h.Handle(ctx, newEvent[T](change, i.failed))
+			h.Handle(ctx, newEvent[T](change, failed))
 		}
 	}
 	s := &Subscription{core: i.mirror.Subscribe(c.core, deliver), name: name}

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tarn-dev/tarn/object"
 )
 
 // Prepared is an object on which everything that runs user code has been done: it only has to be put. It is used for one
-// Put in one Write.
+// Put in one Write, and can then be used again for another object. The zero value is ready.
 type Prepared struct {
+	name    []byte // memory for key
 	key     string
 	handle  handle
 	l       layout
@@ -20,7 +22,7 @@ type Prepared struct {
 	tx      *Txn
 }
 
-// Key returns the key that the object will be stored under.
+// Key returns the key that the object will be stored under. It is good until p is used for another object.
 func (p *Prepared) Key() string { return p.key }
 
 // Ref returns a reference to the object as it will be stored.
@@ -32,13 +34,25 @@ func (p *Prepared) Err() error { return p.err }
 // Prepare does what can be done for obj before the lock is taken: it names it, decodes it where the layout wants that,
 // and calls the index functions. The error is the key function's or, in a store that is not tolerant, wraps what failed.
 func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
-	key, err := s.opts.key(obj)
-	if err != nil {
+	p := new(Prepared)
+	if err := s.PrepareInto(p, obj); err != nil {
 		return nil, err
 	}
-	p := &Prepared{key: key, l: s.layout}
+	return p, nil
+}
+
+// PrepareInto is [Store.Prepare] with a Prepared of the caller's. What it was of an earlier object is gone. On an error it
+// is of none.
+func (s *Store) PrepareInto(p *Prepared, obj *object.Object) error {
+	p.Reset()
+	key, err := s.opts.key(obj)
+	if err != nil {
+		return err
+	}
+	p.key, p.l = key, s.layout
 	if obj.Release != nil {
-		p.key = strings.Clone(key)
+		p.name = append(p.name, key...)
+		p.key = unsafe.String(unsafe.SliceData(p.name), len(p.name)) // name does not change before the next Reset
 	}
 	p.handle, p.err = s.layout.prepare(obj)
 	if marked := p.handle.object(); marked != nil {
@@ -49,12 +63,17 @@ func (s *Store) Prepare(obj *object.Object) (*Prepared, error) {
 	switch {
 	case p.err == nil:
 	case s.opts.OnError == nil:
-		return nil, p.err
+		err := p.err
+		p.Reset()
+		return err
 	case !s.known(r, p):
 		s.opts.OnError(p.handle.object(), p.err)
 	}
-	return p, nil
+	return nil
 }
+
+// Reset makes p the Prepared of no object, so that it keeps none from being freed.
+func (p *Prepared) Reset() { *p = Prepared{name: p.name[:0], values: p.values[:0]} }
 
 // Hold returns a reference to an object that is not stored, kept as the layout keeps objects.
 func (s *Store) Hold(obj *object.Object) Ref {
@@ -112,7 +131,7 @@ func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 func valuesOf(obj *object.Object, key string, i int, ix index) ([]value, error) {
 	texts, err := callIndex(ix.fn, obj)
 	if err != nil {
-		return nil, &IndexError{Index: ix.name, Key: key, Version: obj.Version, Err: err}
+		return nil, &IndexError{Index: ix.name, Key: strings.Clone(key), Version: obj.Version, Err: err}
 	}
 	values := make([]value, len(texts))
 	for n, text := range texts {

@@ -28,8 +28,12 @@ func (g *Stage) Publish(fn func(tx *Txn) error) error {
 			g.seen.set(e.slot)
 		}
 	}
+	clear(g.at) // whose keys are theirs
+	for _, p := range batch {
+		p.Reset()
+	}
+	g.free = append(g.free, batch...)
 	clear(g.changed)
-	clear(g.at)
 	g.base, g.finger, g.changed = put, put.entries.Finger(), g.changed[:0]
 	return nil
 }

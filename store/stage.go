@@ -22,6 +22,7 @@ type Stage struct {
 	seen    bitset                    // by slot in base: the list has the object as base has it
 	same    map[string]*object.Object // what only ticked a bit, if suspect
 	changed []*Prepared               // nil where a later item of the same key took over
+	free    []*Prepared               // to be used again
 	at      map[string]int            // by key, where in changed
 }
 
@@ -53,8 +54,8 @@ func (g *Stage) Add(obj *object.Object) error {
 		}
 		return nil
 	}
-	p, err := g.s.Prepare(obj)
-	if err != nil {
+	p := g.prepared()
+	if err := g.s.PrepareInto(p, obj); err != nil {
 		if ok {
 			g.seen.set(stored.slot)
 		}
@@ -63,6 +64,17 @@ func (g *Stage) Add(obj *object.Object) error {
 	g.at[p.key] = len(g.changed)
 	g.changed = append(g.changed, p)
 	return nil
+}
+
+// prepared returns a Prepared to use.
+func (g *Stage) prepared() *Prepared {
+	last := len(g.free) - 1
+	if last < 0 {
+		return new(Prepared)
+	}
+	p := g.free[last]
+	g.free = g.free[:last]
+	return p
 }
 
 // Delete takes the item that has obj's key out again, if it was added, and the commit then deletes what is stored under

@@ -25,6 +25,8 @@ type Store struct {
 	adding sync.Mutex
 	mu     sync.Mutex // held by who makes the next root
 	slots  slots
+	// changes is memory for those of the next transaction.
+	changes []Change
 }
 
 // Indexer is a [Store] seen as what answers by index. Every store is one.

@@ -65,6 +65,9 @@ func (s *Store) Write(batch []*Prepared, fn func(tx *Txn) error) error {
 		for _, p := range batch {
 			p.tx = nil // who keeps p shall not keep the old state
 		}
+		if clear(tx.changes); cap(tx.changes) <= maxKept {
+			s.changes = tx.changes[:0]
+		}
 	}()
 	if err := fn(tx); err != nil {
 		return err
@@ -75,13 +78,16 @@ func (s *Store) Write(batch []*Prepared, fn func(tx *Txn) error) error {
 	return nil
 }
 
+// maxKept is for how many changes a transaction's memory is kept for the next one.
+const maxKept = 1024
+
 // begin starts a transaction of about so many changes. The lock is held.
 func (s *Store) begin(changes int) *Txn {
 	r := s.root.Load()
 	return &Txn{
 		l: s.layout, base: r, seq: r.seq + 1, version: r.version, attached: r.attached,
 		entries: r.entries.Edit(), scopes: r.scopes.Edit(), indexes: r.indexes,
-		edits: make([]*btree.Edit[posting, struct{}], len(r.indexes)), slots: s.slots, changes: make([]Change, 0, changes),
+		edits: make([]*btree.Edit[posting, struct{}], len(r.indexes)), slots: s.slots, changes: slices.Grow(s.changes, changes),
 	}
 }
 
@@ -111,7 +117,8 @@ func (s *Store) publish(tx *Txn) {
 // Seq returns the number that the state will have.
 func (tx *Txn) Seq() uint64 { return tx.seq }
 
-// Changes returns the changes made so far, in their order.
+// Changes returns the changes made so far, in their order. Like the transaction, they are good inside the function that
+// makes it.
 func (tx *Txn) Changes() []Change { return tx.changes }
 
 // Attached returns what is attached to the state: see [Txn.Attach].
@@ -145,8 +152,9 @@ func (tx *Txn) Scope(scope Scope) iter.Seq2[string, Ref] {
 }
 
 // Put stores a prepared object in a scope, in place of what is there under its key, wherever that is. It panics for one
-// that was not in the batch given to Write, because its index values could be out of date.
-func (tx *Txn) Put(p *Prepared, scope Scope) {
+// that was not in the batch given to Write, because its index values could be out of date. It returns the change that it
+// has made.
+func (tx *Txn) Put(p *Prepared, scope Scope) Change {
 	if p.tx != tx {
 		panic("store: Put of an object that is not in the batch given to Write: " + p.key)
 	}
@@ -166,6 +174,7 @@ func (tx *Txn) Put(p *Prepared, scope Scope) {
 	tx.entries.Set(key, e)
 	tx.count(scope, +1)
 	tx.changes = append(tx.changes, change)
+	return change
 }
 
 // Delete removes what is stored under key and reports whether there was something.

@@ -27,6 +27,17 @@ func HasEnvelope(raw []byte) bool { return bytes.HasPrefix(raw, []byte(magic)) }
 
 // Envelope takes a protobuf object as the Kubernetes API sends it out of its envelope. The body shares raw's memory.
 func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
+	return new(EnvelopeReader).Read(raw)
+}
+
+// EnvelopeReader opens envelopes as [Envelope] does, one after another, and allocates nothing where they are of one type.
+// The zero value is ready. It is used by one goroutine at a time.
+type EnvelopeReader struct {
+	apiVersion, kind string // the last ones
+}
+
+// Read is [Envelope].
+func (r *EnvelopeReader) Read(raw []byte) (apiVersion, kind string, body []byte, err error) {
 	if !HasEnvelope(raw) {
 		return "", "", nil, malformed(`no "k8s\x00" before a protobuf object`)
 	}
@@ -35,7 +46,7 @@ func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
 		switch f.num {
 		case fieldUnknownTypeMeta:
 			f.once(&seen)
-			if apiVersion, kind, err = envelopeType(f.bytes()); err != nil {
+			if apiVersion, kind, err = r.typeMeta(f.bytes()); err != nil {
 				return "", "", nil, err
 			}
 		case fieldUnknownRaw:
@@ -53,19 +64,28 @@ func Envelope(raw []byte) (apiVersion, kind string, body []byte, err error) {
 	return apiVersion, kind, body, nil
 }
 
-func envelopeType(msg []byte) (apiVersion, kind string, err error) {
+// typeMeta reads what an envelope says of its object's type.
+func (r *EnvelopeReader) typeMeta(msg []byte) (apiVersion, kind string, err error) {
 	f, seen := fields{b: msg}, uint32(0)
 	for f.next() {
 		switch f.num {
 		case fieldTypeMetaAPIVersion:
 			f.once(&seen)
-			apiVersion = string(f.bytes())
+			apiVersion = again(&r.apiVersion, f.bytes())
 		case fieldTypeMetaKind:
 			f.once(&seen)
-			kind = string(f.bytes())
+			kind = again(&r.kind, f.bytes())
 		}
 	}
 	return apiVersion, kind, f.err
+}
+
+// again returns text as a string, which is the last one if that is the same.
+func again(last *string, text []byte) string {
+	if *last != string(text) {
+		*last = string(text)
+	}
+	return *last
 }
 
 // WatchEvent splits one frame of a protobuf watch into the event's type (ADDED) and its object, which is in an

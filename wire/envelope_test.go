@@ -48,6 +48,25 @@ func TestEnvelope_Serializer(t *testing.T) {
 	}
 }
 
+// Ensures that a reader says of each object what it is, also where the one before it was of another type or of none, and
+// allocates nothing for objects of one type.
+func TestEnvelopeReader_Read(t *testing.T) {
+	pod := inEnvelope(t, typed(newPod(1)))
+	service := inEnvelope(t, &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}})
+	untyped := inEnvelope(t, &corev1.Service{})
+	var r wire.EnvelopeReader
+	for i, raw := range [][]byte{pod, pod, service, untyped, service, pod} {
+		apiVersion, kind, body, err := r.Read(raw)
+		wantVersion, wantKind, wantBody, wantErr := wire.Envelope(raw)
+		if apiVersion != wantVersion || kind != wantKind || !bytes.Equal(body, wantBody) || err != nil || wantErr != nil {
+			t.Errorf("envelope %d: %q, %q, %d bytes, %v; want %q, %q, %d bytes, %v", i, apiVersion, kind, len(body), err, wantVersion, wantKind, len(wantBody), wantErr)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _, _, _ = r.Read(pod) }); n != 0 {
+		t.Errorf("%g allocations for one more pod", n)
+	}
+}
+
 // Ensures that envelopes and events that are broken or unusual are refused.
 func TestEnvelope_Trouble(t *testing.T) {
 	magic := []byte("k8s\x00")

@@ -91,7 +91,7 @@ func (l *protobufList) open() error {
 			if err != nil {
 				return err
 			}
-			if l.meta.APIVersion, l.meta.Kind, err = envelopeType(msg); err != nil {
+			if l.meta.APIVersion, l.meta.Kind, err = new(EnvelopeReader).typeMeta(msg); err != nil {
 				return err
 			}
 			if err := l.meta.check(); err != nil {

@@ -16,7 +16,10 @@ type sink struct {
 	m       *Mirror
 	scope   *Scope
 	pending []arrival
-	version string // of the last arrival, or bookmark
+	version []byte // of the last arrival, or bookmark
+
+	batch []*store.Prepared // memory for those of a flush
+	free  []*store.Prepared // to be used again
 }
 
 // arrival is an object on its way into the store: prepared, or its deletion.
@@ -71,8 +74,8 @@ func (s *sink) put(obj *object.Object, version string) error {
 	if !keep { // as if it were gone
 		return s.deleted(obj, version)
 	}
-	p, err := s.m.store.Prepare(received)
-	if err != nil {
+	p := s.prepared()
+	if err := s.m.store.PrepareInto(p, received); err != nil {
 		return err
 	}
 	return s.arrive(arrival{prepared: p}, version)
@@ -81,7 +84,7 @@ func (s *sink) put(obj *object.Object, version string) error {
 func (s *sink) arrive(a arrival, version string) error {
 	s.pending = append(s.pending, a)
 	if version != "" {
-		s.version = strings.Clone(version)
+		s.version = append(s.version[:0], version...)
 	}
 	if len(s.pending) >= flushAt {
 		return s.Flush()
@@ -91,18 +94,41 @@ func (s *sink) arrive(a arrival, version string) error {
 
 // Bookmark implements reflector.Bookmarker.
 func (s *sink) Bookmark(version string) error {
-	s.version = version
+	s.version = append(s.version[:0], version...)
 	return nil
+}
+
+// prepared returns a Prepared to use.
+func (s *sink) prepared() *store.Prepared {
+	last := len(s.free) - 1
+	if last < 0 {
+		return new(store.Prepared)
+	}
+	p := s.free[last]
+	s.free = s.free[:last]
+	return p
 }
 
 // Flush publishes what has come since the last one.
 func (s *sink) Flush() error {
-	if len(s.pending) == 0 && s.version == "" {
+	if len(s.pending) == 0 && len(s.version) == 0 {
 		return nil
 	}
-	pending, version := s.pending, s.version
-	s.pending, s.version = nil, ""
-	return s.m.apply(s.scope, pending, version)
+	for _, a := range s.pending {
+		if a.prepared != nil {
+			s.batch = append(s.batch, a.prepared)
+		}
+	}
+	err := s.m.apply(s.scope, s.pending, s.batch, string(s.version))
+	s.version = s.version[:0]
+	for _, p := range s.batch {
+		p.Reset()
+		s.free = append(s.free, p)
+	}
+	clear(s.batch)
+	clear(s.pending)
+	s.batch, s.pending = s.batch[:0], s.pending[:0]
+	return err
 }
 
 func (s *sink) Resync() error { return nil } // each subscription does its own
@@ -126,21 +152,15 @@ func (s *sink) Stage(suspect bool) reflector.Stage {
 	return st
 }
 
-// apply commits a batch of watch events.
-func (m *Mirror) apply(scope *Scope, pending []arrival, version string) error {
-	batch := make([]*store.Prepared, 0, len(pending))
-	for _, a := range pending {
-		if a.prepared != nil {
-			batch = append(batch, a.prepared)
-		}
-	}
+// apply commits what watch events brought; batch is what of it is prepared.
+func (m *Mirror) apply(scope *Scope, pending []arrival, batch []*store.Prepared, version string) error {
 	initial := !m.scopeSynced(scope)
 	if order, ok := object.CompareVersions(version, m.Snapshot().Scope(scope.id).Version); ok && order < 0 {
 		version = "" // an event that came late says nothing of how far the source is
 	}
 	return m.publish(func(end func(*store.Txn, []Change)) error {
 		return m.store.Write(batch, func(tx *store.Txn) error {
-			changes := make([]Change, 0, len(pending))
+			changes := make([]Change, 0, len(pending)) // the log keeps them
 			for _, a := range pending {
 				changes = a.apply(tx, scope.id, initial, changes)
 			}
@@ -166,8 +186,7 @@ func (a arrival) apply(tx *store.Txn, scope store.Scope, initial bool, changes [
 	if !old.IsZero() && (isOlder(now, old) || isSame(now, old)) {
 		return changes
 	}
-	tx.Put(a.prepared, scope)
-	return appendChange(changes, store.Change{Key: a.prepared.Key(), Old: old, New: now}, initial)
+	return appendChange(changes, tx.Put(a.prepared, scope), initial)
 }
 
 // isSame reports whether now is the version that is stored: a reconnect repeats what was seen. Without a version nothing

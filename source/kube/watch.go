@@ -22,13 +22,14 @@ var errClosed = fmt.Errorf("kube: %w", net.ErrClosed)
 
 // watch implements source.Watch over a response body.
 type watch struct {
-	ctx    context.Context
-	from   *collection
-	answer *answer
-	frames *wire.FrameReader // nil before the first Next: the encoding may only show then
-	enc    object.Encoding
-	pool   pool
-	closed atomic.Bool
+	ctx       context.Context
+	from      *collection
+	answer    *answer
+	frames    *wire.FrameReader // nil before the first Next: the encoding may only show then
+	enc       object.Encoding
+	pool      pool
+	envelopes wire.EnvelopeReader
+	closed    atomic.Bool
 }
 
 func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (source.Watch, error) {
@@ -113,7 +114,7 @@ func (w *watch) open(frame []byte) (name string, kind schema.GroupVersionKind, r
 	switch name, raw, err = w.frames.Event(frame); {
 	case err != nil:
 	case w.enc == object.Protobuf:
-		apiVersion, ofKind, raw, err = wire.Envelope(raw)
+		apiVersion, ofKind, raw, err = w.envelopes.Read(raw)
 	default:
 		apiVersion, ofKind, err = wire.TypeMeta(w.enc, raw)
 	}

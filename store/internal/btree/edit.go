@@ -35,7 +35,7 @@ func (e *Edit[K, V]) Ceil(k K) (K, bool) { return e.tree.Ceil(k) }
 func (e *Edit[K, V]) Set(k K, v V) {
 	t := &e.tree
 	if t.root == nil {
-		t.root = &node[K, V]{owner: e.owner, keys: []K{k}, vals: []V{v}}
+		t.root = &node[K, V]{owner: e.owner, keysOwner: e.owner, keys: []K{k}, vals: []V{v}}
 		t.size = 1
 		return
 	}
@@ -47,7 +47,7 @@ func (e *Edit[K, V]) Set(k K, v V) {
 	if len(t.root.keys) > maxItems {
 		left := t.root
 		right := left.split(splitPoint(at))
-		t.root = &node[K, V]{owner: e.owner, keys: []K{left.keys[0], right.keys[0]}, kids: []*node[K, V]{left, right}}
+		t.root = &node[K, V]{owner: e.owner, keysOwner: e.owner, keys: []K{left.keys[0], right.keys[0]}, kids: []*node[K, V]{left, right}}
 	}
 }
 
@@ -60,6 +60,7 @@ func (e *Edit[K, V]) set(n *node[K, V], k K, v V) (at int, added bool) {
 			n.vals[i] = v
 			return i, false
 		}
+		n.ownKeys(e.owner)
 		n.keys = slices.Insert(n.keys, i, k)
 		n.vals = slices.Insert(n.vals, i, v)
 		return i, true
@@ -72,6 +73,7 @@ func (e *Edit[K, V]) set(n *node[K, V], k K, v V) (at int, added bool) {
 		return i, added
 	}
 	right := kid.split(splitPoint(at))
+	n.ownKeys(e.owner)
 	n.keys = slices.Insert(n.keys, i+1, right.keys[0])
 	n.kids = slices.Insert(n.kids, i+1, right)
 	return i + 1, added
@@ -110,6 +112,7 @@ func (e *Edit[K, V]) Delete(k K) bool {
 func (e *Edit[K, V]) remove(n *node[K, V], k K) {
 	if n.kids == nil {
 		i, _ := n.search(e.tree.cmp, k)
+		n.ownKeys(e.owner)
 		n.keys = slices.Delete(n.keys, i, i+1)
 		n.vals = slices.Delete(n.vals, i, i+1)
 		return
@@ -126,6 +129,8 @@ func (e *Edit[K, V]) remove(n *node[K, V], k K) {
 // join makes one node of the kids i and i+1 of n, or two of equal size where one would be too large.
 func (e *Edit[K, V]) join(n *node[K, V], i int) {
 	left, right := n.kids[i].own(e.owner), n.kids[i+1]
+	left.ownKeys(e.owner)
+	n.ownKeys(e.owner)
 	if left.kids != nil {
 		// The lower bound of an inner node's first kid is kept by its parent only.
 		at := len(left.keys)

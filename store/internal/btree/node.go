@@ -9,10 +9,12 @@ type token struct{ _ byte }
 // above everything below kids[i-1]; keys[0] bounds nothing and is never looked at. The keys of inner nodes may outlive the
 // items they came from, which is why values are in the leaves only.
 type node[K, V any] struct {
-	owner *token // the edit that may change this node in place
-	keys  []K
-	vals  []V
-	kids  []*node[K, V]
+	owner *token // the edit that may change this node in place, but for keys
+	// keysOwner is the edit that may change keys in place. Versions of a node that have the same keys share them.
+	keysOwner *token
+	keys      []K
+	vals      []V
+	kids      []*node[K, V]
 }
 
 // search returns the position of the first key that is not before k, and whether it equals k.
@@ -76,17 +78,24 @@ func (n *node[K, V]) ascendFrom(cmp func(a, b K) int, from K, yield func(K, V) b
 	return true
 }
 
-// own returns n itself if owner may change it, else a copy that it may change.
+// own returns n itself if owner may change it, else a copy that it may change. For the keys see ownKeys.
 func (n *node[K, V]) own(owner *token) *node[K, V] {
 	if n.owner == owner {
 		return n
 	}
-	return &node[K, V]{owner: owner, keys: slices.Clone(n.keys), vals: slices.Clone(n.vals), kids: slices.Clone(n.kids)}
+	return &node[K, V]{owner: owner, keysOwner: n.keysOwner, keys: n.keys, vals: slices.Clone(n.vals), kids: slices.Clone(n.kids)}
 }
 
-// split moves the items from position at on into a new node, which it returns.
+// ownKeys makes the keys of n, which owner may change, such that it may change them too.
+func (n *node[K, V]) ownKeys(owner *token) {
+	if n.keysOwner != owner {
+		n.keysOwner, n.keys = owner, slices.Clone(n.keys)
+	}
+}
+
+// split moves the items from position at on into a new node, which it returns. The keys are to be owned.
 func (n *node[K, V]) split(at int) *node[K, V] {
-	right := &node[K, V]{owner: n.owner}
+	right := &node[K, V]{owner: n.owner, keysOwner: n.owner}
 	right.keys, n.keys = cut(n.keys, at)
 	if n.kids != nil {
 		right.kids, n.kids = cut(n.kids, at)
@@ -96,9 +105,9 @@ func (n *node[K, V]) split(at int) *node[K, V] {
 	return right
 }
 
-// cut returns the tail of s in memory of its own, and the head.
+// cut returns the tail of s in memory of its own, with room for a whole node, as more will be added there, and the head.
 func cut[T any](s []T, at int) (tail, head []T) {
-	tail = slices.Clone(s[at:])
+	tail = append(make([]T, 0, maxItems+1), s[at:]...)
 	clear(s[at:])
 	return tail, s[:at]
 }
