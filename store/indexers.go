@@ -85,8 +85,8 @@ func (s *Store) backfill(r *root, start int) error {
 		chunk = chunk[:0]
 	}
 	for key, e := range r.entries.All() {
-		p := &Prepared{key: key, handle: e.handle, l: s.layout, indexed: start}
-		if p.err = evaluate(p, s.layout.get(e.handle), r.indexes); p.err != nil {
+		p := &Prepared{key: key, handle: e.handle, indexed: start}
+		if p.err = evaluate(p, e.handle.get(), r.indexes); p.err != nil {
 			if s.opts.OnError == nil {
 				return p.err
 			}

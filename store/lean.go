@@ -34,18 +34,24 @@ type lean struct {
 
 // base is what records are encoded against. Its own record is encoded against nothing but the coding's dictionary.
 type base struct {
-	group  uint64
-	coding *delta.Coding
-	codec  object.Codec
-	enc    object.Encoding
-	rec    string // empty for those of lean.alone
-	size   int    // decoded
+	kind  *kind
+	group uint64
+	rec   string // empty for those of lean.alone
 
 	labelsHash uint64
 	labels     atomic.Pointer[object.Labels] // nil until asked for
 
+	size uint32 // decoded
 	// users counts what is stored and encoded against it, misfits how often that gained little. Both under lean.mu.
-	users, misfits int
+	users, misfits int32
+}
+
+// kind is what bases have in common that were made with the same coding, of objects with the same encoding.
+type kind struct {
+	l      *lean
+	coding *delta.Coding
+	codec  object.Codec
+	enc    object.Encoding
 }
 
 // aloneKey is what objects that share a base without bytes have in common.
@@ -110,12 +116,10 @@ func (l *lean) prepare(obj *object.Object) (handle, error) {
 	return h, nil
 }
 
+// get, lend, decode and labels are those of a handle with a record.
 func (l *lean) get(h handle) *object.Object {
-	if obj := h.object(); obj != nil {
-		return obj
-	}
 	r := readRecord(h)
-	obj := &object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: l.bytes(h, r), Derived: true}
+	obj := &object.Object{Encoding: h.on.kind.enc, Codec: h.on.kind.codec, WireSize: r.wireSize, Raw: l.bytes(h, r), Derived: true}
 	obj.Meta = metaOf(h.on, obj.Raw)
 	return obj
 }
@@ -138,27 +142,20 @@ func (l *lean) appendBytes(dst []byte, d *leanDecoder, h handle, r record) []byt
 			l.plain.Offer(h.on, int64(len(plain)), func() []byte { return bytes.Clone(plain) })
 		}
 	}
-	return r.check(d.must(d.delta.Append(dst, h.on.coding, plain, d.headOf(r), bytesOf(r.delta))))
+	return r.check(d.must(d.delta.Append(dst, h.on.kind.coding, plain, d.headOf(r), bytesOf(r.delta))))
 }
 
 func (l *lean) lend(h handle, read func(*object.Object)) {
-	if obj := h.object(); obj != nil {
-		read(obj)
-		return
-	}
 	d := l.decoders.Get().(*leanDecoder)
 	defer l.decoders.Put(d)
 	r := readRecord(h)
 	d.lent = l.appendBytes(d.lent[:0], d, h, r)
-	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, WireSize: r.wireSize, Raw: d.lent, Derived: true}
+	obj := object.Object{Encoding: h.on.kind.enc, Codec: h.on.kind.codec, WireSize: r.wireSize, Raw: d.lent, Derived: true}
 	read(&obj)
 }
 
 func (l *lean) decode(h handle) (any, error) {
-	if obj := h.object(); obj != nil {
-		return obj.Decode()
-	}
-	obj := object.Object{Encoding: h.on.enc, Codec: h.on.codec, Raw: l.bytes(h, readRecord(h))}
+	obj := object.Object{Encoding: h.on.kind.enc, Codec: h.on.kind.codec, Raw: l.bytes(h, readRecord(h))}
 	v, err := obj.Spend()
 	if err != nil {
 		return l.get(h).Decode() // once more, for an error that names the object
@@ -168,55 +165,16 @@ func (l *lean) decode(h handle) (any, error) {
 
 // metaOf reads metadata that was read before, when the object came.
 func metaOf(on *base, raw []byte) object.Meta {
-	meta, err := wire.MetaOrDecode(on.codec, on.enc, raw)
+	meta, err := wire.MetaOrDecode(on.kind.codec, on.kind.enc, raw)
 	if err != nil {
 		panic("store: metadata that was read cannot be read again: " + err.Error())
 	}
 	return meta
 }
 
-func (l *lean) uid(h handle) string {
-	if obj := h.object(); obj != nil {
-		return obj.UID
-	}
-	return readRecord(h).uidText()
-}
-
-func (l *lean) version(h handle) string {
-	if obj := h.object(); obj != nil {
-		return obj.Version
-	}
-	return readRecord(h).version
-}
-
-func (l *lean) isUID(h handle, uid string) bool {
-	if obj := h.object(); obj != nil {
-		return obj.UID == uid
-	}
-	return readRecord(h).isUID(uid)
-}
-
 func (l *lean) labels(h handle) *object.Labels {
-	if obj := h.object(); obj != nil {
-		return &obj.Labels
-	}
 	if readRecord(h).same {
 		return l.baseLabels(h.on)
 	}
 	return &l.get(h).Labels
-}
-
-func (l *lean) size(h handle) int {
-	if obj := h.object(); obj != nil {
-		return obj.Size()
-	}
-	r := readRecord(h)
-	if r.isBase {
-		return h.on.size
-	}
-	n, err := delta.Size(bytesOf(r.delta))
-	if err != nil {
-		panic("store: a record has no size")
-	}
-	return n
 }

@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 
 	"github.com/tarn-dev/tarn/object"
-	"github.com/tarn-dev/tarn/store/internal/delta"
 )
 
 var seed = maphash.MakeSeed()
@@ -25,17 +24,16 @@ func groupOf(m *object.Meta) (group uint64, ok bool) {
 func (l *lean) baseFor(obj *object.Object, e *leanEncoder) (on *base, isNew bool) {
 	group, grouped := groupOf(&obj.Meta)
 	l.mu.Lock()
-	coding := l.coding
+	on = l.aloneBase(obj)
+	kind := on.kind
 	if grouped {
 		on = l.bases[group]
-	} else {
-		on = l.aloneBase(obj, coding)
 	}
 	l.mu.Unlock()
-	if on != nil && on.enc == obj.Encoding && on.codec == obj.Codec {
+	if on != nil && on.kind.enc == obj.Encoding && on.kind.codec == obj.Codec {
 		return on, false
 	}
-	made := &base{group: group, coding: coding, codec: obj.Codec, enc: obj.Encoding, size: len(obj.Raw)}
+	made := &base{group: group, kind: kind, size: uint32(len(obj.Raw))}
 	e.makeBase(made, obj.Raw)
 	made.labelsHash = hashOf(obj.Labels)
 	l.mu.Lock()
@@ -72,11 +70,11 @@ func (l *lean) baseLabels(on *base) *object.Labels {
 }
 
 // aloneBase returns the base without bytes for an object. The lock is held.
-func (l *lean) aloneBase(obj *object.Object, c *delta.Coding) *base {
+func (l *lean) aloneBase(obj *object.Object) *base {
 	k := aloneKey{obj.Codec, obj.Encoding}
 	on := l.alone[k]
 	if on == nil {
-		on = &base{coding: c, codec: obj.Codec, enc: obj.Encoding}
+		on = &base{kind: &kind{l: l, coding: l.coding, codec: obj.Codec, enc: obj.Encoding}}
 		l.alone[k] = on
 	}
 	return on
@@ -87,7 +85,7 @@ func (l *lean) put(h handle) { l.count(h, +1) }
 
 func (l *lean) drop(h handle) { l.count(h, -1) }
 
-func (l *lean) count(h handle, n int) {
+func (l *lean) count(h handle, n int32) {
 	l.tally.note(h, int64(n))
 	on := h.on
 	if on == nil || on.rec == "" {

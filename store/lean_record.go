@@ -92,6 +92,18 @@ func readRecord(h handle) record {
 	return r
 }
 
+// length returns how long the object's bytes are.
+func (r record) length() int {
+	if r.isBase {
+		return int(r.base.size)
+	}
+	n, err := delta.Size(bytesOf(r.delta))
+	if err != nil {
+		panic("store: a record has no size")
+	}
+	return n
+}
+
 func (r record) uidText() string {
 	if r.isUUID {
 		var text [36]byte
@@ -190,7 +202,7 @@ func (e *leanEncoder) use(on *base) {
 // makeBase gives a base its bytes. The records that follow are probably of it.
 func (e *leanEncoder) makeBase(on *base, raw []byte) {
 	e.delta.SetBase(nil)
-	e.buf = e.delta.Append(e.buf[:0], on.coding, nil, raw)
+	e.buf = e.delta.Append(e.buf[:0], on.kind.coding, nil, raw)
 	on.rec = string(e.buf)
 	e.plain = append(e.plain[:0], raw...)
 	e.delta.SetBase(e.plain)
@@ -207,7 +219,7 @@ func (e *leanEncoder) write(r record) string {
 			head = bytesOf(r.obj.UID)
 		}
 		e.use(r.base)
-		e.buf = e.delta.Append(e.buf, r.base.coding, head, r.obj.Raw)
+		e.buf = e.delta.Append(e.buf, r.base.kind.coding, head, r.obj.Raw)
 	}
 	return string(e.buf)
 }
@@ -226,7 +238,7 @@ func (d *leanDecoder) base(dst []byte, on *base) []byte {
 	if on.rec == "" {
 		return dst
 	}
-	return d.must(d.delta.Append(dst, on.coding, nil, nil, bytesOf(on.rec)))
+	return d.must(d.delta.Append(dst, on.kind.coding, nil, nil, bytesOf(on.rec)))
 }
 
 // plainOf returns the bytes of a base, which are good until the next call.

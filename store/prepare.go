@@ -15,7 +15,6 @@ type Prepared struct {
 	name    []byte // memory for key
 	key     string
 	handle  handle
-	l       layout
 	values  []value // sorted
 	indexed int     // for how many of the store's indexes values are there
 	err     error
@@ -26,7 +25,7 @@ type Prepared struct {
 func (p *Prepared) Key() string { return p.key }
 
 // Ref returns a reference to the object as it will be stored.
-func (p *Prepared) Ref() Ref { return Ref{p.l, p.handle} }
+func (p *Prepared) Ref() Ref { return Ref{p.handle} }
 
 // Err returns what went wrong in a tolerant store ([Options.OnError] has been told): nil for a good object.
 func (p *Prepared) Err() error { return p.err }
@@ -49,7 +48,7 @@ func (s *Store) PrepareInto(p *Prepared, obj *object.Object) error {
 	if err != nil {
 		return err
 	}
-	p.key, p.l = key, s.layout
+	p.key = key
 	if obj.Release != nil {
 		p.name = append(p.name, key...)
 		p.key = unsafe.String(unsafe.SliceData(p.name), len(p.name)) // name does not change before the next Reset
@@ -78,13 +77,13 @@ func (p *Prepared) Reset() { *p = Prepared{name: p.name[:0], values: p.values[:0
 // Hold returns a reference to an object that is not stored, kept as the layout keeps objects.
 func (s *Store) Hold(obj *object.Object) Ref {
 	h, _ := s.layout.prepare(obj) // what fails is kept, and marked
-	return Ref{s.layout, h}
+	return Ref{h}
 }
 
 // known reports whether this very version was stored with an error before.
 func (s *Store) known(r *root, p *Prepared) bool {
 	e, ok := r.entries.Get(p.key)
-	return ok && e.handle.err() != nil && isVersion(s.layout, e.handle, p.handle.object())
+	return ok && e.handle.err() != nil && e.handle.isVersion(p.handle.object())
 }
 
 // refresh evaluates the indexes that were added since p was prepared.
@@ -92,7 +91,7 @@ func (s *Store) refresh(p *Prepared, indexes []index) error {
 	if p.indexed == len(indexes) {
 		return nil
 	}
-	err := evaluate(p, p.l.get(p.handle), indexes)
+	err := evaluate(p, p.handle.get(), indexes)
 	switch {
 	case err == nil:
 	case s.opts.OnError == nil:

@@ -97,7 +97,7 @@ func (q *query) run(yield func(Ref) bool) {
 	switch len(q.terms) {
 	case 0:
 		for _, e := range q.s.r.under(q.prefix) {
-			if q.matches(e) && !yield(Ref{q.s.l, e.handle}) {
+			if q.matches(e) && !yield(Ref{e.handle}) {
 				return
 			}
 		}
@@ -145,12 +145,12 @@ func (q *query) join(yield func(Ref) bool) {
 // emit yields the object of key if it matches, and reports whether to go on.
 func (q *query) emit(key string, yield func(Ref) bool) bool {
 	e, _ := q.s.r.entries.Get(key) // an index of one root only has keys of that root
-	return !q.matches(e) || yield(Ref{q.s.l, e.handle})
+	return !q.matches(e) || yield(Ref{e.handle})
 }
 
 func (q *query) matches(e *entry) bool {
 	for _, sel := range q.selectors {
-		if !sel.Matches(q.s.l.labels(e.handle)) { // a pointer, because a slice in an interface is an allocation
+		if !sel.Matches(e.handle.labels()) { // a pointer, because a slice in an interface is an allocation
 			return false
 		}
 	}

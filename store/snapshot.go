@@ -11,10 +11,7 @@ import (
 // Snapshot is one published state of a store. It never changes, and may be kept and read by any number of goroutines
 // without locks. It keeps what it shows from being freed. Its iterators yield in the order of the keys and may be used
 // more than once.
-type Snapshot struct {
-	r *root
-	l layout
-}
+type Snapshot struct{ r *root }
 
 // Seq returns the number of the commit that made this state. Later states have higher numbers.
 func (s Snapshot) Seq() uint64 { return s.r.seq }
@@ -41,7 +38,7 @@ func (s Snapshot) Get(key string) (*object.Object, bool) {
 	if !ok {
 		return nil, false
 	}
-	return s.l.get(e.handle), true
+	return e.handle.get(), true
 }
 
 // Ref returns a reference to the object stored under key: the zero Ref if there is none.
@@ -50,14 +47,14 @@ func (s Snapshot) Ref(key string) Ref {
 	if !ok {
 		return Ref{}
 	}
-	return Ref{s.l, e.handle}
+	return Ref{e.handle}
 }
 
 // All iterates over all objects.
 func (s Snapshot) All() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for _, e := range s.r.entries.All() {
-			if !yield(s.l.get(e.handle)) {
+			if !yield(e.handle.get()) {
 				return
 			}
 		}
@@ -79,7 +76,7 @@ func (s Snapshot) Keys() iter.Seq[string] {
 func (s Snapshot) Refs() iter.Seq2[string, Ref] {
 	return func(yield func(string, Ref) bool) {
 		for key, e := range s.r.entries.All() {
-			if !yield(key, Ref{s.l, e.handle}) {
+			if !yield(key, Ref{e.handle}) {
 				return
 			}
 		}
@@ -93,7 +90,7 @@ func (s Snapshot) RefsIn(namespace string) iter.Seq2[string, Ref] {
 	}
 	return func(yield func(string, Ref) bool) {
 		for key, e := range s.r.under(namespace + "/") {
-			if !yield(key, Ref{s.l, e.handle}) {
+			if !yield(key, Ref{e.handle}) {
 				return
 			}
 		}

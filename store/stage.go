@@ -108,7 +108,7 @@ func (g *Stage) unchanged(stored *entry, obj *object.Object) bool {
 	if stored.handle.err() != nil || obj.Err != nil || obj.Version == "" {
 		return false
 	}
-	return isVersion(g.s.layout, stored.handle, obj)
+	return stored.handle.isVersion(obj)
 }
 
 // Abort ends the stage. It leaves no trace.
@@ -199,7 +199,7 @@ func (g *Stage) batch(now *root, newEpoch bool) ([]*Prepared, error) {
 		if cur, ok := now.entries.Get(key); ok && cur.scope == g.scope && cur.seq <= g.base.seq {
 			continue
 		}
-		if err := put(g.s.layout.get(e.handle)); err != nil {
+		if err := put(e.handle.get()); err != nil {
 			return nil, err
 		}
 	}

@@ -120,4 +120,4 @@ func (s *Store) Bookmark(version string) error {
 func (s *Store) Resync() error { return nil }
 
 // Snapshot returns the published state. It takes no lock and no time.
-func (s *Store) Snapshot() Snapshot { return Snapshot{r: s.root.Load(), l: s.layout} }
+func (s *Store) Snapshot() Snapshot { return Snapshot{s.root.Load()} }

@@ -137,14 +137,14 @@ func (tx *Txn) Get(key string) Ref {
 	if !ok {
 		return Ref{}
 	}
-	return Ref{tx.l, e.handle}
+	return Ref{e.handle}
 }
 
 // Scope iterates over the keys and objects of a scope as they are when the iteration starts; the loop may put and delete.
 func (tx *Txn) Scope(scope Scope) iter.Seq2[string, Ref] {
 	return func(yield func(string, Ref) bool) {
 		for key, e := range tx.entries.Tree().All() {
-			if e.scope == scope && !yield(key, Ref{tx.l, e.handle}) {
+			if e.scope == scope && !yield(key, Ref{e.handle}) {
 				return
 			}
 		}
@@ -160,10 +160,10 @@ func (tx *Txn) Put(p *Prepared, scope Scope) Change {
 	}
 	key, old, replaced := tx.entries.Find(p.key)
 	e := &entry{scope: scope, seq: tx.seq, handle: p.handle}
-	change := Change{New: Ref{tx.l, e.handle}}
+	change := Change{New: Ref{e.handle}}
 	if replaced {
 		e.slot, e.values = old.slot, old.values
-		change.Old = Ref{tx.l, old.handle}
+		change.Old = Ref{old.handle}
 		tx.count(old.scope, -1)
 	} else {
 		// The tree's own copy, which outlives the object.
@@ -189,7 +189,7 @@ func (tx *Txn) Delete(key string) bool {
 	tx.entries.Delete(key)
 	tx.slots.free(e.slot)
 	tx.count(e.scope, -1)
-	tx.changes = append(tx.changes, Change{Key: key, Old: Ref{tx.l, e.handle}})
+	tx.changes = append(tx.changes, Change{Key: key, Old: Ref{e.handle}})
 	return true
 }
 
