@@ -3,15 +3,17 @@ package delta
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/tarn-dev/tarn/store/internal/huffman"
 )
 
 // Encoder makes records. It is used by one goroutine at a time; the zero value is ready and has an empty base.
 type Encoder struct {
-	base  []byte
-	known window // of base
-	seen  window // of base, and of the object as far as it has been encoded
+	base []byte
+	// seen is of base, and while an object is parsed of what of that has been. covered is what that has covered of base.
+	seen    window
+	covered []cover
 
 	ops, lits []byte
 	text, hex []byte // which lits are split in
@@ -25,10 +27,33 @@ type Encoder struct {
 // much as a record, so it is worth while to encode siblings in a row.
 func (e *Encoder) SetBase(base []byte) {
 	e.base = base
-	e.known = window{}
+	e.seen = window{}
 	for i := 0; i+minMatch <= len(base); i += step {
-		e.known.set(hash(binary.LittleEndian.Uint64(base[i:])), i)
+		e.seen.set(hash(binary.LittleEndian.Uint64(base[i:])), i)
 	}
+}
+
+// cover is a slot of a window that another has taken the place of.
+type cover struct {
+	at uint32
+	slot
+}
+
+// note makes known where a word of the object stands.
+func (e *Encoder) note(h uint32, place int) {
+	if place <= maxPlace {
+		at := h >> (32 - windowBits)
+		e.covered = append(e.covered, cover{at, e.seen[at]})
+		e.seen[at] = slotOf(h, place)
+	}
+}
+
+// forget undoes all notes.
+func (e *Encoder) forget() {
+	for _, c := range slices.Backward(e.covered) {
+		e.seen[c.at] = c.slot
+	}
+	e.covered = e.covered[:0]
 }
 
 // Append appends the record of src, of at most [MaxSize] bytes, to dst. What is in head, which is short, costs little where
@@ -61,13 +86,13 @@ const minDict = 10
 
 // parse finds the ops and the literals of src.
 func (e *Encoder) parse(c *Coding, head, src []byte) {
-	e.seen = e.known
+	defer e.forget()
 	e.ops, e.lits = e.ops[:0], e.lits[:0]
 	e.shift, e.lastDict = 0, 0
 	headAt := (len(e.base) + step - 1) &^ (step - 1) // where head stands in the window, and then src
 	own := headAt + (len(head)+step-1)&^(step-1)
 	for i := 0; i+minMatch <= len(head); i += step {
-		e.seen.set(hash(binary.LittleEndian.Uint64(head[i:])), headAt+i)
+		e.note(hash(binary.LittleEndian.Uint64(head[i:])), headAt+i)
 	}
 	lit := 0 // where the literals begin that are not written yet
 	for i := 0; i+minMatch <= len(src); {
@@ -87,7 +112,7 @@ func (e *Encoder) parse(c *Coding, head, src []byte) {
 			if place < 0 || binary.LittleEndian.Uint64(from[at:]) != word {
 				if at = c.index.find(h); at < 0 || binary.LittleEndian.Uint64(c.dict[at:]) != word {
 					if i%step == 0 {
-						e.seen.set(h, own+i)
+						e.note(h, own+i)
 					}
 					i += stride(i - lit)
 					continue
