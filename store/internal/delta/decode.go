@@ -1,10 +1,6 @@
 package delta
 
-import (
-	"encoding/binary"
-
-	"github.com/tarn-dev/tarn/store/internal/huffman"
-)
+import "github.com/tarn-dev/tarn/store/internal/huffman"
 
 // Decoder reads records. It is used by one goroutine at a time; the zero value is ready.
 type Decoder struct {
@@ -71,14 +67,15 @@ const short = 32
 
 // number reads a varint from ops[i:]; next is -1 where there is none.
 func number(ops []byte, i int) (n uint64, next int) {
-	if i < len(ops) && ops[i] < 0x80 {
-		return uint64(ops[i]), i + 1
+	for shift := 0; i < len(ops) && shift < 28; shift += 7 { // four bytes, for what is at most 2*MaxSize
+		b := ops[i]
+		i++
+		n |= uint64(b&0x7F) << shift
+		if b < 0x80 {
+			return n, i
+		}
 	}
-	n, k := binary.Uvarint(ops[min(i, len(ops)):])
-	if k <= 0 || n > 4*MaxSize {
-		return 0, -1
-	}
-	return n, i + k
+	return 0, -1
 }
 
 // replay follows the ops and reports whether they fill dst exactly.

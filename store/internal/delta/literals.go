@@ -1,18 +1,16 @@
 package delta
 
+import "bytes"
+
 // Literals are mostly digests, ids and what is left of them: hexadecimal digits, of which a Huffman table that has all
 // other bytes to think of too makes five bits or more. So the digits of longer runs are kept by themselves, two in a byte,
-// and only the rest, the text, is coded. Where a run was, the text has a mark, and how many pairs there are.
+// and only the rest, the text, is coded. Where a run was, the text has a mark, how many pairs of digits it is, and if there
+// are dashes between them, as in a UUID, their groups. A mark with 0 stands for the byte itself.
 const (
-	markRun    = 0xFF // a run of digits
-	markGroups = 0xFE // one with dashes, as a UUID has: then it also says where they are
-)
-
-// A mark with a length of 0 stands for the byte itself.
-
-const (
-	minRun   = 10  // characters from which on a run is worth its mark
-	maxPairs = 255 // in one run
+	mark      = 0xFF
+	hasGroups = 1 << 7 // together with the number of pairs
+	maxPairs  = hasGroups - 1
+	minRun    = 10 // characters from which on a run is worth its mark
 )
 
 // groups says where the dashes of a run are: the first after so many pairs of digits, and one after every four digits more.
@@ -87,7 +85,7 @@ func split(text, hex, lits []byte) (newText, newHex []byte) {
 		c := lits[0]
 		if digitOf[c] > 15 {
 			text = append(text, c)
-			if c >= markGroups {
+			if c == mark {
 				text = append(text, 0)
 			}
 			lits = lits[1:]
@@ -102,9 +100,9 @@ func split(text, hex, lits []byte) (newText, newHex []byte) {
 			hex, length = hex[:start], max(length, 1)
 			text = append(text, lits[:length]...)
 		case g.dashes == 0:
-			text = append(text, markRun, n)
+			text = append(text, mark, n)
 		default:
-			text = append(text, markGroups, n, g.byte())
+			text = append(text, mark, n|hasGroups, g.byte())
 		}
 		lits = lits[length:]
 	}
@@ -113,42 +111,48 @@ func split(text, hex, lits []byte) (newText, newHex []byte) {
 
 // join appends to dst, up to its capacity, what text and hex were split from. It reports whether they could have been.
 func join(dst, text, hex []byte) ([]byte, bool) {
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		n, g := 0, groups{}
-		if c >= markGroups {
-			if i++; i == len(text) {
-				return dst, false
-			}
-			n = int(text[i])
+	for {
+		n := bytes.IndexByte(text, mark)
+		plain := text[:max(n, 0)]
+		if n < 0 {
+			plain = text
 		}
-		if n == 0 {
-			if len(dst) == cap(dst) {
+		if len(plain) >= cap(dst)-len(dst) {
+			return append(dst, plain...), n < 0 && len(hex) == 0 && len(plain) == cap(dst)-len(dst)
+		}
+		dst = append(dst, plain...)
+		if n < 0 {
+			return dst, len(hex) == 0
+		}
+		if text = text[n+1:]; len(text) == 0 {
+			return dst, false
+		}
+		pairs := int(text[0] & maxPairs)
+		g := groups{first: pairs}
+		if text[0]&hasGroups != 0 {
+			if text = text[1:]; len(text) == 0 {
 				return dst, false
 			}
-			dst = append(dst, c)
+			g = groupsOf(text[0])
+		}
+		text = text[1:]
+		if pairs == 0 {
+			dst = append(dst, mark) // there is room: see above
 			continue
 		}
-		if g.first = n; c == markGroups {
-			if i++; i == len(text) {
-				return dst, false
-			}
-			g = groupsOf(text[i])
-		}
-		last := n - g.first - (g.dashes-1)*groupDigits/2 // pairs after the last dash
-		if n > len(hex) || 2*n+g.dashes > cap(dst)-len(dst) || g.dashes > 0 && last < 0 {
+		last := pairs - g.first - (g.dashes-1)*groupDigits/2 // pairs after the last dash
+		if pairs > len(hex) || 2*pairs+g.dashes > cap(dst)-len(dst) || g.dashes > 0 && last < 0 || g.dashes == 0 && g.first != pairs {
 			return dst, false
 		}
 		dst, hex = unpack(dst, hex, g.first)
 		for ; g.dashes > 0; g.dashes-- {
-			n = groupDigits / 2
+			n := groupDigits / 2
 			if g.dashes == 1 {
 				n = last
 			}
 			dst, hex = unpack(append(dst, '-'), hex, n)
 		}
 	}
-	return dst, len(hex) == 0
 }
 
 // unpack appends the digits of n bytes of hex to dst, and returns the rest of hex.
