@@ -9,11 +9,13 @@ import (
 // Coding is what the records of a collection have in common: a dictionary, and how often each byte occurs in them. It is
 // immutable and may be used concurrently. A record is only good together with the coding that it was made with.
 type Coding struct {
-	dict  []byte
-	index dictIndex
-	// The tables for the ops and the text of the literals. Nil: nothing is coded.
-	ops, text *huffman.Table
+	dict   []byte
+	index  dictIndex
+	tables *tables // nil: nothing is coded
 }
+
+// tables are for the parts of the ops, and the text of the literals.
+type tables struct{ heads, lens, places, text huffman.Table }
 
 // NewCoding returns a coding with a dictionary, which the caller must not change any more, and which may be empty. Of
 // longer ones than [MaxDict] the end is not used. Records made with it are not Huffman coded: see [Coding.Trained].
@@ -34,24 +36,36 @@ type Sample struct{ Base, Object []byte }
 // Trained returns a coding with the same dictionary and with Huffman tables that fit the samples.
 func (c *Coding) Trained(samples []Sample) *Coding {
 	var e Encoder
-	var ops, text [256]uint32
-	for i := range text {
-		ops[i], text[i] = 1, 1 // whatever comes, there is a code for it
-	}
+	var heads, lens, places, text counts
 	for _, s := range samples {
 		e.SetBase(s.Base)
 		e.parse(c, nil, s.Object)
 		e.text, e.hex = split(e.text[:0], e.hex[:0], e.lits)
-		count(&ops, e.ops)
-		count(&text, e.text)
+		heads.add(e.ops.heads)
+		lens.add(e.ops.lens)
+		places.add(e.ops.places)
+		text.add(e.text)
 	}
-	return &Coding{dict: c.dict, index: c.index, ops: huffman.New(&ops), text: huffman.New(&text)}
+	t := &tables{heads.table(), lens.table(), places.table(), text.table()}
+	return &Coding{dict: c.dict, index: c.index, tables: t}
 }
 
-func count(histogram *[256]uint32, text []byte) {
+// counts says how often each byte occurs.
+type counts [256]uint32
+
+func (c *counts) add(text []byte) {
 	for _, b := range text {
-		histogram[b] += 16 // so that the one that is there for all weighs little
+		c[b]++
 	}
+}
+
+// table returns a table for what was counted. Whatever comes has a code, but what has not come so far weighs little.
+func (c *counts) table() huffman.Table {
+	var weights [256]uint32
+	for i, n := range c {
+		weights[i] = 16*n + 1
+	}
+	return huffman.New(&weights)
 }
 
 // dictIndex finds eight bytes again in a dictionary, as window does.

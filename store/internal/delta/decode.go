@@ -4,8 +4,9 @@ import "github.com/tarn-dev/tarn/store/internal/huffman"
 
 // Decoder reads records. It is used by one goroutine at a time; the zero value is ready.
 type Decoder struct {
-	ops, text, lits []byte
-	opsIn, textIn   huffman.Reader
+	ops           []byte // the parts behind each other
+	text, lits    []byte
+	opsIn, textIn huffman.Reader
 }
 
 // Append appends what rec, made with the same coding, base and head, decodes to. On an error dst is returned as it was.
@@ -14,11 +15,15 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 	if err != nil {
 		return dst, err
 	}
-	ops, lits := body[:min(h.ops, len(body))], body[min(h.ops, len(body)):]
+	var o ops
+	var lits []byte
 	if h.coded {
-		if ops, lits, err = d.expand(c, h, body); err != nil {
+		if o, lits, err = d.expand(c, h, body); err != nil {
 			return dst, err
 		}
+	} else {
+		o = h.opsOf(body)
+		lits = body[o.size():]
 	}
 	start := len(dst)
 	if cap(dst)-start < h.size {
@@ -26,31 +31,34 @@ func (d *Decoder) Append(dst []byte, c *Coding, base, head, rec []byte) ([]byte,
 		copy(grown, dst)
 		dst = grown
 	}
-	if !replay(dst[start:start+h.size], c.dict, base, head, ops, lits) {
+	if !replay(dst[start:start+h.size], c.dict, base, head, o, lits) {
 		return dst[:start], ErrCorrupt
 	}
 	return dst[:start+h.size], nil
 }
 
 // expand returns the ops and the literals of a coded record. They are good until the next call.
-func (d *Decoder) expand(c *Coding, h header, body []byte) (ops, lits []byte, err error) {
-	if c.ops == nil {
-		return nil, nil, ErrCorrupt
+func (d *Decoder) expand(c *Coding, h header, body []byte) (o ops, lits []byte, err error) {
+	t := c.tables
+	if t == nil {
+		return o, nil, ErrCorrupt
 	}
-	d.ops, d.text = sized(d.ops, h.ops), sized(d.text, h.text)
+	d.ops, d.text = sized(d.ops, h.heads+h.lens+h.places), sized(d.text, h.text)
+	o = h.opsOf(d.ops)
 	// No literals are longer than all of it.
 	d.lits = sized(d.lits, min(h.size, h.text+4*h.hex))
 	hex, code := body[:h.hex], body[h.hex:]
 	d.opsIn.Reset(code[:h.code])
 	d.textIn.Reset(code[h.code:])
-	if !huffman.ReadBoth(&d.opsIn, c.ops, d.ops, &d.textIn, c.text, d.text) || !d.opsIn.Done() || !d.textIn.Done() {
-		return nil, nil, ErrCorrupt
+	if !d.opsIn.Read(&t.heads, o.heads) || !d.opsIn.Read(&t.lens, o.lens) ||
+		!huffman.ReadBoth(&d.opsIn, &t.places, o.places, &d.textIn, &t.text, d.text) || !d.opsIn.Done() || !d.textIn.Done() {
+		return o, nil, ErrCorrupt
 	}
 	lits, ok := join(d.lits[:0:len(d.lits)], d.text, hex)
 	if !ok {
-		return nil, nil, ErrCorrupt
+		return o, nil, ErrCorrupt
 	}
-	return d.ops, lits, nil
+	return o, lits, nil
 }
 
 // sized returns n bytes, in buf if there are so many.
@@ -65,13 +73,13 @@ func sized(buf []byte, n int) []byte {
 // literals are shorter, and a call of memmove costs more than the copy.
 const short = 32
 
-// number reads a varint from ops[i:]; next is -1 where there is none.
-func number(ops []byte, i int) (n uint64, next int) {
-	for shift := 0; i < len(ops) && shift < 28; shift += 7 { // four bytes, for what is at most 2*MaxSize
-		b := ops[i]
+// number reads a varint from b[i:]; next is -1 where there is none.
+func number(b []byte, i int) (n uint64, next int) {
+	for shift := 0; i < len(b) && shift < 28; shift += 7 { // four bytes, for what is at most 2*MaxSize
+		c := b[i]
 		i++
-		n |= uint64(b&0x7F) << shift
-		if b < 0x80 {
+		n |= uint64(c&0x7F) << shift
+		if c < 0x80 {
 			return n, i
 		}
 	}
@@ -79,23 +87,23 @@ func number(ops []byte, i int) (n uint64, next int) {
 }
 
 // replay follows the ops and reports whether they fill dst exactly.
-func replay(dst, dict, base, head, ops, lits []byte) bool {
+func replay(dst, dict, base, head []byte, o ops, lits []byte) bool {
 	out, shift, lastDict := 0, 0, 0
-	for i := 0; i < len(ops); {
-		origin, literals := int(ops[i])&(1<<originBits-1), int(ops[i])>>originBits
-		i++
+	lensAt, placesAt := 0, 0
+	for _, op := range o.heads {
+		origin, literals := int(op)&(1<<originBits-1), int(op)>>originBits
 		if literals == maxShort {
-			more, next := number(ops, i)
+			more, next := number(o.lens, lensAt)
 			if next < 0 {
 				return false
 			}
-			literals, i = literals+int(more), next
+			literals, lensAt = literals+int(more), next
 		}
-		length, next := number(ops, i)
+		length, next := number(o.lens, lensAt)
 		if next < 0 {
 			return false
 		}
-		i = next
+		lensAt = next
 		size := int(length) + minMatch
 		if literals > len(lits) || literals+size > len(dst)-out {
 			return false
@@ -109,10 +117,9 @@ func replay(dst, dict, base, head, ops, lits []byte) bool {
 
 		place := uint64(0)
 		if origin != fromNext {
-			if place, next = number(ops, i); next < 0 {
+			if place, placesAt = number(o.places, placesAt); placesAt < 0 {
 				return false
 			}
-			i = next
 		}
 		from, at := base, out-shift
 		switch origin {
@@ -147,7 +154,7 @@ func replay(dst, dict, base, head, ops, lits []byte) bool {
 		}
 		out += size
 	}
-	if len(lits) != len(dst)-out {
+	if len(lits) != len(dst)-out || lensAt != len(o.lens) || placesAt != len(o.places) {
 		return false
 	}
 	copy(dst[out:], lits)

@@ -26,57 +26,75 @@ const (
 	fromHead        // not in records
 )
 
-// An op is: a byte with the origin in the low two bits and the number of literals before it in the others, which if all
-// are set is followed by the rest of the number; the length of the copy less minMatch; its place, but for fromNext. Numbers
-// are varints.
+// ops is what is copied. An op is: in heads, a byte with the origin in the low two bits and the number of literals before it
+// in the others; in lens, if all those are set, the rest of that number, and the length of the copy less minMatch; in places,
+// but for fromNext, its place. All but the heads are varints. They are apart because each kind has a Huffman table of its own.
+type ops struct{ heads, lens, places []byte }
+
+func (o *ops) size() int { return len(o.heads) + len(o.lens) + len(o.places) }
+
 const (
 	originBits = 2
 	maxShort   = 1<<(8-originBits) - 1
 	minMatch   = 8
 )
 
-// header is the beginning of a record: the lengths of the decoded bytes and of the ops, and if they are coded, of the ops' code and of
-// the text and the digits of the literals. In a coded record the digits follow, and then the code of the ops and that of the
-// text; else the ops and the literals.
+// header is the beginning of a record: the lengths of the decoded bytes and of the parts of the ops, and if they are coded, of
+// the ops' code and of the text and the digits of the literals. In a coded record the digits follow, and then the code of the
+// ops and that of the text; else the ops and the literals.
 type header struct {
-	coded                      bool
-	size, ops, code, text, hex int
+	coded               bool
+	size                int
+	heads, lens, places int
+	code, text, hex     int
 }
 
+const (
+	plainFields = 4
+	codedFields = 7
+)
+
 func (h header) append(dst []byte) []byte {
-	if !h.coded {
-		return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(h.size)<<1), uint64(h.ops))
+	fields := [codedFields]int{h.size << 1, h.heads, h.lens, h.places, h.code, h.text, h.hex}
+	n := plainFields
+	if h.coded {
+		fields[0], n = fields[0]|1, codedFields
 	}
-	dst = binary.AppendUvarint(dst, uint64(h.size)<<1|1)
-	dst = binary.AppendUvarint(dst, uint64(h.ops))
-	dst = binary.AppendUvarint(dst, uint64(h.code))
-	dst = binary.AppendUvarint(dst, uint64(h.text))
-	return binary.AppendUvarint(dst, uint64(h.hex))
+	for _, v := range fields[:n] {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	return dst
 }
 
 func readHeader(rec []byte) (h header, rest []byte, err error) {
-	var n [5]uint64
-	fields := 2
+	var n [codedFields]int
+	fields := plainFields
 	for i := 0; i < fields; i++ {
 		v, k := binary.Uvarint(rec)
 		if k <= 0 || v > 4*MaxSize+1 {
 			return h, nil, ErrCorrupt
 		}
-		n[i], rec = v, rec[k:]
+		n[i], rec = int(v), rec[k:]
 		if n[0]&1 != 0 {
-			fields = len(n)
+			fields = codedFields
 		}
 	}
-	h = header{coded: n[0]&1 != 0, size: int(n[0] >> 1), ops: int(n[1]), code: int(n[2]), text: int(n[3]), hex: int(n[4])}
+	h = header{n[0]&1 != 0, n[0] >> 1, n[1], n[2], n[3], n[4], n[5], n[6]}
+	ops := h.heads + h.lens + h.places
 	switch {
 	case !h.coded:
-		if h.ops > len(rec) {
+		if ops > len(rec) {
 			return h, nil, ErrCorrupt
 		}
-	case h.hex+h.code > len(rec) || h.ops > 8*h.code || h.text > 8*(len(rec)-h.hex-h.code): // a code is at least one bit long
+	case h.hex+h.code > len(rec) || ops > 8*h.code || h.text > 8*(len(rec)-h.hex-h.code): // a code is at least one bit long
 		return h, nil, ErrCorrupt
 	}
 	return h, rec, nil
+}
+
+// opsOf takes ops apart whose parts are behind each other.
+func (h header) opsOf(b []byte) ops {
+	return ops{b[:h.heads], b[h.heads:][:h.lens], b[h.heads+h.lens:][:h.places]}
 }
 
 // MaxSize is the most bytes that a record can stand for; an object that etcd takes is much smaller.

@@ -15,7 +15,8 @@ type Encoder struct {
 	seen    window
 	covered []cover
 
-	ops, lits []byte
+	ops       ops
+	lits      []byte
 	text, hex []byte // which lits are split in
 	bits      huffman.Writer
 	code      []byte // of ops
@@ -60,25 +61,29 @@ func (e *Encoder) forget() {
 // it occurs in src too; whoever reads the record has to know it.
 func (e *Encoder) Append(dst []byte, c *Coding, head, src []byte) []byte {
 	e.parse(c, head, src)
-	h := header{size: len(src), ops: len(e.ops)}
-	if c.ops != nil {
+	o := &e.ops
+	h := header{size: len(src), heads: len(o.heads), lens: len(o.lens), places: len(o.places)}
+	if t := c.tables; t != nil {
 		h.coded = true
 		e.text, e.hex = split(e.text[:0], e.hex[:0], e.lits)
 		h.text, h.hex = len(e.text), len(e.hex)
 		e.bits.Reset(e.code[:0])
-		e.bits.Write(c.ops, e.ops)
+		e.bits.Write(&t.heads, o.heads)
+		e.bits.Write(&t.lens, o.lens)
+		e.bits.Write(&t.places, o.places)
 		e.code = e.bits.Bytes()
 		h.code = len(e.code)
 		start := len(dst)
 		dst = append(append(h.append(dst), e.hex...), e.code...)
 		e.bits.Reset(dst)
-		e.bits.Write(c.text, e.text)
-		if dst = e.bits.Bytes(); len(dst)-start <= len(e.ops)+len(e.lits) {
+		e.bits.Write(&t.text, e.text)
+		if dst = e.bits.Bytes(); len(dst)-start <= o.size()+len(e.lits) {
 			return dst
 		}
 		dst, h.coded = dst[:start], false
 	}
-	return append(append(h.append(dst), e.ops...), e.lits...)
+	dst = append(append(append(h.append(dst), o.heads...), o.lens...), o.places...)
+	return append(dst, e.lits...)
 }
 
 // minDict is the length from which on a copy of the dictionary is worth its place there, which takes three bytes mostly.
@@ -87,7 +92,7 @@ const minDict = 10
 // parse finds the ops and the literals of src.
 func (e *Encoder) parse(c *Coding, head, src []byte) {
 	defer e.forget()
-	e.ops, e.lits = e.ops[:0], e.lits[:0]
+	e.ops, e.lits = ops{e.ops.heads[:0], e.ops.lens[:0], e.ops.places[:0]}, e.lits[:0]
 	e.shift, e.lastDict = 0, 0
 	headAt := (len(e.base) + step - 1) &^ (step - 1) // where head stands in the window, and then src
 	own := headAt + (len(head)+step-1)&^(step-1)
@@ -149,21 +154,22 @@ func (e *Encoder) op(origin, literals, at, start, length int) {
 		}
 		e.shift = start - at
 	}
+	o := &e.ops
 	if literals < maxShort {
-		e.ops = append(e.ops, byte(literals<<originBits|origin))
+		o.heads = append(o.heads, byte(literals<<originBits|origin))
 	} else {
-		e.ops = append(e.ops, byte(maxShort<<originBits|origin))
-		e.ops = binary.AppendUvarint(e.ops, uint64(literals-maxShort))
+		o.heads = append(o.heads, byte(maxShort<<originBits|origin))
+		o.lens = binary.AppendUvarint(o.lens, uint64(literals-maxShort))
 	}
-	e.ops = binary.AppendUvarint(e.ops, uint64(length-minMatch))
+	o.lens = binary.AppendUvarint(o.lens, uint64(length-minMatch))
 	switch origin {
 	case fromBase:
-		e.ops = binary.AppendVarint(e.ops, int64(offset))
+		o.places = binary.AppendVarint(o.places, int64(offset))
 	case fromDict:
-		e.ops = binary.AppendVarint(e.ops, int64(at-e.lastDict))
+		o.places = binary.AppendVarint(o.places, int64(at-e.lastDict))
 		e.lastDict = at + length
 	case fromSelf:
-		e.ops = binary.AppendUvarint(e.ops, uint64(start-at))
+		o.places = binary.AppendUvarint(o.places, uint64(start-at))
 	}
 }
 

@@ -20,8 +20,9 @@ type Table struct {
 // code is the bits of a symbol, and how many there are.
 type code struct{ bits, length uint16 }
 
-// entry is what bits begin with: one symbol, or two if there is room for their codes. From the lowest on a byte each: the
-// first symbol, the second, the length of the codes of all of them, that of the first, and so whether there are two.
+// entry is what bits begin with: one symbol, or two if there is room for the codes of both. From the lowest bit on it has the
+// first symbol and the second in eight bits each, in as many after those the length of all codes, and then four with how many
+// symbols there are and four with the length of the first code.
 type entry uint32
 
 func (e entry) pair() uint16  { return uint16(e) }
@@ -31,8 +32,7 @@ func (e entry) single() uint8 { return uint8(e) }
 func (e entry) first() uint   { return uint(e >> 28) }
 
 // New returns the table that is best for bytes that occur as often as counts says. What does not occur gets a code too.
-func New(counts *[256]uint32) *Table {
-	t := &Table{}
+func New(counts *[256]uint32) (t Table) {
 	lengths := lengthsOf(counts)
 	next, last := 0, uint8(0) // codes are given out in order of their lengths
 	order := symbols()

@@ -26,7 +26,8 @@ func skewed(n int, skew float64) (text []byte, counts [256]uint32) {
 
 func BenchmarkReader_Read(b *testing.B) {
 	text, counts := skewed(400, 12)
-	t := huffman.New(&counts)
+	table := huffman.New(&counts)
+	t := &table
 	var w huffman.Writer
 	w.Reset(nil)
 	w.Write(t, text)
@@ -45,7 +46,8 @@ func BenchmarkReader_Read(b *testing.B) {
 
 func BenchmarkWriter_Write(b *testing.B) {
 	text, counts := skewed(400, 12)
-	t := huffman.New(&counts)
+	table := huffman.New(&counts)
+	t := &table
 	var w huffman.Writer
 	var out []byte
 	b.SetBytes(int64(len(text)))
@@ -76,7 +78,8 @@ func TestWriter_Reader_RoundTrip(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 9, 10, 11, 100, 5000} {
 			a, countsA := skewed(n, skew)
 			b, countsB := skewed(n+3, 300)
-			tableA, tableB := huffman.New(&countsA), huffman.New(&countsB)
+			a1, b1 := huffman.New(&countsA), huffman.New(&countsB)
+			tableA, tableB := &a1, &b1
 			var w huffman.Writer
 			w.Reset([]byte("before"))
 			w.Write(tableA, a)
@@ -109,7 +112,8 @@ func TestWriter_Reader_RoundTrip(t *testing.T) {
 	text, counts := skewed(100_000, 12)
 	var w huffman.Writer
 	w.Reset(nil)
-	w.Write(huffman.New(&counts), text)
+	table := huffman.New(&counts)
+	w.Write(&table, text)
 	if got, least := 8*float64(len(w.Bytes()))/float64(len(text)), entropy(&counts); got > least*1.04 {
 		t.Errorf("%.3f bits a byte, of %.3f at least", got, least)
 	}
@@ -129,11 +133,11 @@ func TestNew_AllBytes(t *testing.T) {
 	}
 	var w huffman.Writer
 	w.Reset(nil)
-	w.Write(table, all)
+	w.Write(&table, all)
 	var r huffman.Reader
 	r.Reset(w.Bytes())
 	got := make([]byte, len(all))
-	if !r.Read(table, got) || !bytes.Equal(got, all) {
+	if !r.Read(&table, got) || !bytes.Equal(got, all) {
 		t.Fatalf("read %v", got)
 	}
 }
@@ -144,7 +148,7 @@ func FuzzReader(f *testing.F) {
 	table := huffman.New(&counts)
 	var w huffman.Writer
 	w.Reset(nil)
-	w.Write(table, text)
+	w.Write(&table, text)
 	f.Add(w.Bytes(), 400)
 	f.Add([]byte{}, 1)
 	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, 30)
@@ -155,12 +159,12 @@ func FuzzReader(f *testing.F) {
 		var r huffman.Reader
 		r.Reset(in)
 		dst := make([]byte, n)
-		if !r.Read(table, dst) {
+		if !r.Read(&table, dst) {
 			return
 		}
 		var w huffman.Writer
 		w.Reset(nil)
-		w.Write(table, dst)
+		w.Write(&table, dst)
 		if out := w.Bytes(); r.Done() != bytes.Equal(out, in) {
 			t.Fatalf("%d bytes are written as %x, not %x, though all is read: %t", n, out, in, r.Done())
 		}
