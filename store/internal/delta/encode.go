@@ -63,7 +63,7 @@ func (e *Encoder) Append(dst []byte, c *Coding, head, src []byte) []byte {
 	e.parse(c, head, src)
 	o := &e.ops
 	h := header{size: len(src), heads: len(o.heads), lens: len(o.lens), places: len(o.places)}
-	if t := c.tables; t != nil {
+	if t := c.tables; t != nil && gains(&t.text, e.lits) {
 		h.coded = true
 		e.text, e.hex = split(e.text[:0], e.hex[:0], e.lits)
 		h.text, h.hex = len(e.text), len(e.hex)

@@ -1,6 +1,10 @@
 package delta
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/tarn-dev/tarn/store/internal/huffman"
+)
 
 // Literals are mostly digests, ids and what is left of them: hexadecimal digits, of which a Huffman table that has all
 // other bytes to think of too makes five bits or more. So the digits of longer runs are kept by themselves, two in a byte,
@@ -107,6 +111,28 @@ func split(text, hex, lits []byte) (newText, newHex []byte) {
 		lits = lits[length:]
 	}
 	return text, hex
+}
+
+// gains guesses whether literals take less when they are split and coded. What is random or compressed already does not, and
+// to find that out by trying would take more time than all the rest.
+func gains(t *huffman.Table, lits []byte) bool {
+	const (
+		few    = 512 // are always tried
+		looked = 128 // of more, so many are looked at
+	)
+	if len(lits) <= few {
+		return true
+	}
+	bits := 0
+	for i := range looked {
+		s := lits[i*len(lits)/looked:]
+		if len(s) > 1 && digitOf[s[0]]|digitOf[s[1]] < 16 { // one alone is chance
+			bits += 4
+		} else {
+			bits += t.Bits(s[0])
+		}
+	}
+	return bits < looked*31/4 // of 8
 }
 
 // join appends to dst, up to its capacity, what text and hex were split from. It reports whether they could have been.

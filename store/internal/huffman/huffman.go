@@ -120,6 +120,9 @@ func lengthsOf(counts *[256]uint32) (lengths [256]uint8) {
 	return lengths
 }
 
+// Bits returns how long the code of b is.
+func (t *Table) Bits(b byte) int { return int(t.codes[b].length) }
+
 // Writer puts codes behind each other. The zero value is ready; it is used by one goroutine.
 type Writer struct {
 	out  []byte
