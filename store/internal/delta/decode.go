@@ -50,8 +50,9 @@ func (d *Decoder) expand(c *Coding, h header, body []byte) (o ops, lits []byte, 
 	hex, code := body[:h.hex], body[h.hex:]
 	d.opsIn.Reset(code[:h.code])
 	d.textIn.Reset(code[h.code:])
-	if !d.opsIn.Read(&t.heads, o.heads) || !d.opsIn.Read(&t.lens, o.lens) ||
-		!huffman.ReadBoth(&d.opsIn, &t.places, o.places, &d.textIn, &t.text, d.text) || !d.opsIn.Done() || !d.textIn.Done() {
+	opsParts := [...]huffman.Part{{Table: &t.heads, Dst: o.heads}, {Table: &t.lens, Dst: o.lens}, {Table: &t.places, Dst: o.places}}
+	textParts := [...]huffman.Part{{Table: &t.text, Dst: d.text}}
+	if !huffman.ReadBoth(&d.opsIn, opsParts[:], &d.textIn, textParts[:]) || !d.opsIn.Done() || !d.textIn.Done() {
 		return o, nil, ErrCorrupt
 	}
 	lits, ok := join(d.lits[:0:len(d.lits)], d.text, hex)

@@ -187,22 +187,59 @@ func (r *Reader) Read(t *Table, dst []byte) bool {
 	return r.finish(t, dst, 0)
 }
 
-// ReadBoth is a Read of each of two texts, which takes less time than one after the other: a code's place is only known when
-// the one before it has been read.
-func ReadBoth(r *Reader, rt *Table, rdst []byte, s *Reader, st *Table, sdst []byte) bool {
-	i, j := 0, 0
-	for len(rdst)-i >= 2*some && len(sdst)-j >= 2*some && r.fill() && s.fill() {
+// Part is a part of a text, and the table that it was written with.
+type Part struct {
+	Table *Table
+	Dst   []byte
+}
+
+// ReadBoth reads the parts of two texts, which takes less time than one after the other: a code's place is only known when
+// the one before it has been read. It reports whether all were there.
+func ReadBoth(r *Reader, rparts []Part, s *Reader, sparts []Part) bool {
+	i, j := 0, 0 // how far the first parts have been read
+	for len(rparts) > 0 && len(sparts) > 0 {
+		a, b := rparts[0], sparts[0]
+		i, j = readBoth(r, a, i, s, b, j)
+		if len(a.Dst)-i <= len(b.Dst)-j {
+			if !r.finish(a.Table, a.Dst, i) {
+				return false
+			}
+			rparts, i = rparts[1:], 0
+		} else {
+			if !s.finish(b.Table, b.Dst, j) {
+				return false
+			}
+			sparts, j = sparts[1:], 0
+		}
+	}
+	return r.rest(rparts, i) && s.rest(sparts, j)
+}
+
+// rest reads parts, of which the first has been read as far as i.
+func (r *Reader) rest(parts []Part, i int) bool {
+	for _, p := range parts {
+		if !r.finish(p.Table, p.Dst, i) {
+			return false
+		}
+		i = 0
+	}
+	return true
+}
+
+// readBoth reads two parts from i and j on, as long as there is much of both, and returns how far it came.
+func readBoth(r *Reader, a Part, i int, s *Reader, b Part, j int) (newI, newJ int) {
+	for len(a.Dst)-i >= 2*some && len(b.Dst)-j >= 2*some && r.fill() && s.fill() {
 		rbits, rn, sbits, sn := r.bits, r.n, s.bits, s.n
 		for range some {
-			e, f := rt.lookup[rbits&(1<<maxLength-1)], st.lookup[sbits&(1<<maxLength-1)]
-			binary.LittleEndian.PutUint16(rdst[i:], e.pair())
-			binary.LittleEndian.PutUint16(sdst[j:], f.pair())
+			e, f := a.Table.lookup[rbits&(1<<maxLength-1)], b.Table.lookup[sbits&(1<<maxLength-1)]
+			binary.LittleEndian.PutUint16(a.Dst[i:], e.pair())
+			binary.LittleEndian.PutUint16(b.Dst[j:], f.pair())
 			i, rbits, rn = i+e.symbols(), rbits>>e.bits(), rn-e.bits()
 			j, sbits, sn = j+f.symbols(), sbits>>f.bits(), sn-f.bits()
 		}
 		r.bits, r.n, s.bits, s.n = rbits, rn, sbits, sn
 	}
-	return r.finish(rt, rdst, i) && s.finish(st, sdst, j)
+	return i, j
 }
 
 // finish reads dst from i on.
