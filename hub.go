@@ -56,9 +56,7 @@ func NewHub(cfg *rest.Config, options ...HubOption) (*Hub, error) {
 		client:  client,
 		mirrors: map[sharedKey]weak.Pointer[mirror.Mirror]{}, names: map[string]int{},
 	}
-	for _, o := range options {
-		o(h)
-	}
+	apply(h, options)
 	if h.scheme == nil {
 		h.scheme = scheme.Scheme
 	}

@@ -107,9 +107,7 @@ func addIndexers(m *mirror.Mirror, indexers store.Indexers) error {
 // exists already (store.ErrIndexExists) are errors, and then nothing is added.
 func (i *Informer[T]) AddIndexes(options ...Option) error {
 	var c config
-	for _, o := range options {
-		o(&c)
-	}
+	apply(&c, options)
 	wanted := c.indexes
 	if c.indexes = nil; !reflect.DeepEqual(c, config{}) {
 		return fmt.Errorf("%s: add indexes: only IndexField, IndexLabel and IndexFunc can be given here", i.name)

@@ -55,9 +55,7 @@ type Informer[T any] struct {
 // nothing: Run does. Errors are mistakes in the options: a path that T does not have, a function of another type.
 func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 	c := config{hot: hotViews}
-	for _, o := range options {
-		o(&c)
-	}
+	apply(&c, options)
 	t := reflect.TypeFor[T]()
 	if hub == nil {
 		return nil, fmt.Errorf("informer of %s: no hub: NewHub returned an error that nobody looked at", t)
@@ -119,9 +117,7 @@ func For[T any](hub *Hub, options ...Option) (*Informer[T], error) {
 // mistakes in the options, and a source that is nil.
 func New[T any](src source.ListerWatcher, codec object.Codec, options ...Option) (*Informer[T], error) {
 	c := config{hot: hotViews}
-	for _, o := range options {
-		o(&c)
-	}
+	apply(&c, options)
 	if c.logger == nil {
 		c.logger = slog.Default()
 	}

@@ -254,9 +254,12 @@ func TestInformer_List_UnknownIndex(t *testing.T) {
 		if _, err := i.Objects(tarn.Indexed(name, "web")); !errors.Is(err, store.ErrUnknownIndex) {
 			t.Errorf("%q: %v", name, err)
 		}
-		if _, err := i.IndexValues(name); !errors.Is(err, store.ErrUnknownIndex) {
+		if _, err := i.IndexValues(name); !errors.Is(err, store.ErrUnknownIndex) || !strings.Contains(err.Error(), `there are: ["app"]`) {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+	if _, err := newInformer(t, newSource()).IndexValues("app"); !errors.Is(err, store.ErrUnknownIndex) || !strings.Contains(err.Error(), "there are none: give IndexField") {
+		t.Errorf("no index at all: %v", err)
 	}
 }
 

@@ -376,18 +376,21 @@ func TestInformer_NoVersions_Case23(t *testing.T) {
 	})
 }
 
-// Ensures that the zero value of each option is as good as leaving it out.
+// Ensures that the zero value of each option, and an option that is nil, is as good as leaving it out.
 func TestNew_ZeroOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newSource()
 		src.Add(widget("a/one", "n1", 1))
 		i, err := tarn.New[*Widget](src, tarntest.JSON[Widget](), tarn.Name(""), tarn.Only[*Widget](nil), tarn.Transform[*Widget](nil),
 			tarn.Logger(nil), tarn.ReportTo(nil), tarn.OnError(nil), tarn.Backoff(nil), tarn.Codec(nil), tarn.PageSize(0),
-			tarn.WatchTimeout(0, 0), tarn.RetryInternalErrors(0))
+			tarn.WatchTimeout(0, 0), tarn.RetryInternalErrors(0), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, s := subscribe(t, i, tarn.Where[*Widget](nil), tarn.WhereLabels(""), tarn.Resync(0), tarn.Backlog(0, 0), tarn.SubscriberName(""))
+		r, s := subscribe(t, i, tarn.Where[*Widget](nil), tarn.WhereLabels(""), tarn.Resync(0), tarn.Backlog(0, 0), tarn.SubscriberName(""), nil)
+		if err := i.AddIndexes(nil); err != nil {
+			t.Errorf("AddIndexes of nothing: %v", err)
+		}
 		stop := run(t, i)
 		expect(t, "events", r.take(), "added a/one 1 initial")
 		expect(t, "synced", s.HasSynced(), true)

@@ -18,6 +18,15 @@ import (
 // Option configures an [Informer].
 type Option func(*config)
 
+// apply applies options to what they configure. A nil one, which a condition of the caller's may leave, says nothing.
+func apply[C any, O ~func(*C)](c *C, options []O) {
+	for _, o := range options {
+		if o != nil {
+			o(c)
+		}
+	}
+}
+
 // config is what the options say.
 type config struct {
 	name       string

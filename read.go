@@ -198,8 +198,11 @@ func (i *Informer[T]) index(name string) (string, error) {
 	indexes := *i.indexes.Load()
 	internal, ok := indexes[name]
 	if !ok {
-		known := slices.Sorted(maps.Keys(indexes))
-		return "", fmt.Errorf("%s: %w %q (there are: %q)", i.name, store.ErrUnknownIndex, name, known)
+		hint := "there are none: give IndexField, IndexLabel or IndexFunc, or call AddIndexes"
+		if len(indexes) > 0 {
+			hint = fmt.Sprintf("there are: %q", slices.Sorted(maps.Keys(indexes)))
+		}
+		return "", fmt.Errorf("%s: %w %q (%s)", i.name, store.ErrUnknownIndex, name, hint)
 	}
 	return internal, nil
 }

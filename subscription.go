@@ -101,9 +101,7 @@ func Backlog(entries int, bytes int64) SubscribeOption {
 // initial Added events, with no gap and no repetition to what follows. Errors are mistakes in the options.
 func (i *Informer[T]) Subscribe(h Handler[T], options ...SubscribeOption) (*Subscription, error) {
 	var c subscribeConfig
-	for _, o := range options {
-		o(&c)
-	}
+	apply(&c, options)
 	if h == nil {
 		return nil, fmt.Errorf("%s: subscribe: no handler", i.name)
 	}
