@@ -158,6 +158,30 @@ func TestTree_Ascend_From(t *testing.T) {
 	}
 }
 
+// Ensures that joining two leaves, of whatever sizes, changes nothing of the version before, with which they share keys.
+func TestEdit_Delete_JoinKeepsOldVersions(t *testing.T) {
+	for size := 22; size < 62; size++ { // of the left leaf
+		e := newTree().Edit()
+		model := map[int]int{}
+		for i := range 83 {
+			e.Set(i, i)
+			model[i] = i
+		}
+		for i := range 62 - size {
+			e.Delete(i)
+			delete(model, i)
+		}
+		old := e.Tree()
+		e = old.Edit()
+		e.Delete(82)
+		e.Delete(81)
+		check(t, old, model)
+		delete(model, 82)
+		delete(model, 81)
+		check(t, e.Tree(), model)
+	}
+}
+
 // Ensures that Set keeps the stored key and only changes the value.
 func TestEdit_Set_KeepsKey(t *testing.T) {
 	type key struct{ id, tag int }

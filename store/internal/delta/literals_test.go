@@ -46,7 +46,7 @@ func TestEncoder_Append_Digits_RoundTrip(t *testing.T) {
 	for range 3000 {
 		var src bytes.Buffer
 		for range r.IntN(30) {
-			switch r.IntN(7) {
+			switch r.IntN(8) {
 			case 0:
 				src.WriteString(digitsOf(r, r.IntN(70)))
 			case 1:
@@ -61,6 +61,10 @@ func TestEncoder_Append_Digits_RoundTrip(t *testing.T) {
 				src.Write(random(r, r.IntN(9)))
 			case 6:
 				src.WriteString(digitsOf(r, 500+r.IntN(30)))
+			case 7: // more groups than a run can have
+				for range 5 + r.IntN(9) {
+					src.WriteString(digitsOf(r, 4) + "-")
+				}
 			}
 		}
 		rec := encode(c, nil, src.Bytes())
