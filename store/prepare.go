@@ -130,7 +130,7 @@ func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 func valuesOf(obj *object.Object, key string, i int, ix index) ([]value, error) {
 	texts, err := callIndex(ix.fn, obj)
 	if err != nil {
-		return nil, &IndexError{Index: ix.name, Key: strings.Clone(key), Version: obj.Version, Err: err}
+		return nil, &IndexError{Index: ix.name, Key: strings.Clone(key), Version: strings.Clone(obj.Version), Err: err}
 	}
 	values := make([]value, len(texts))
 	for n, text := range texts {
