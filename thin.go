@@ -221,8 +221,9 @@ func (c *partialCodec) DecodesProtobuf() bool {
 
 // Encode implements object.Codec: the mark is not the object's.
 func (c *partialCodec) Encode(value any) (object.Encoding, []byte, error) {
-	value = c.Copy(value)
 	if o, ok := value.(metav1.Object); ok && IsPartial(o) {
+		value = c.Copy(value)
+		o = value.(metav1.Object)
 		annotations := o.GetAnnotations()
 		delete(annotations, PartialAnnotation)
 		o.SetAnnotations(annotations)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -113,9 +114,48 @@ func TestDrop_Partial(t *testing.T) {
 					if _, raw, err := o.Encoded(); err != nil || strings.Contains(string(raw), tarn.PartialAnnotation) || strings.Contains(string(raw), "fieldsV1") {
 						t.Error("the stored form is marked, or whole", err)
 					}
+					if !tarn.IsPartial(view) {
+						t.Error("to encode it took the mark from the value")
+					}
 				}
 			})
 		}
+	}
+}
+
+// Ensures that values which come decoded lose what is dropped too, and that one that cannot be encoded, and so not be cut, is
+// marked instead of kept whole.
+func TestDrop_Decoded(t *testing.T) {
+	codec, err := kube.CodecFor(&corev1.Pod{})
+	must(t, err)
+	whole := func(name string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, ResourceVersion: "1", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		}}
+	}
+	item := func(name string, value any) *object.Object {
+		return &object.Object{Meta: object.Meta{Key: "a/" + name, Version: "1"}, Value: value, Codec: codec}
+	}
+	src := &source.ListWatch{
+		DisableStreamingList: true,
+		ListFunc: func(context.Context, metav1.ListOptions) (source.List, error) {
+			return source.ListOf(source.ListMeta{Version: "9"}, item("good", whole("good")), item("bad", "not a pod")), nil
+		},
+		WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (source.Watch, error) { return silent{ctx}, nil },
+	}
+	quiet := tarn.Logger(slog.New(slog.DiscardHandler))
+	for name, layout := range map[string][]tarn.Option{"lean": nil, "live": {tarn.Live()}} {
+		t.Run(name, func(t *testing.T) {
+			pods, err := tarn.New[*corev1.Pod](src, codec, append(layout, tarn.Drop("metadata.managedFields"), tarn.Partial(), quiet)...)
+			pods = inSync(t, pods, err)
+			got, ok, err := pods.Get("a/good")
+			if !ok || err != nil || got.Name != "good" || got.ManagedFields != nil || !tarn.IsPartial(got) {
+				t.Errorf("%v, %t, %v", got, ok, err)
+			}
+			if o, ok := pods.Object("a/bad"); !ok || o.Err == nil {
+				t.Errorf("what cannot be cut is kept as %v", o)
+			}
+		})
 	}
 }
 

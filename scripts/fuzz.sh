@@ -23,5 +23,5 @@ fi
 echo "${#targets[@]} fuzz targets, $seconds s each"
 for target in "${targets[@]}"; do
 	read -r module package name <<<"$target"
-	within "$module" go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" "$package"
+	within "$module" go test -run '^$' -fuzz "^$name\$" -fuzztime "${seconds}s" -fuzzminimizetime 5x "$package"
 done

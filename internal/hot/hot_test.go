@@ -89,6 +89,17 @@ func TestCache_Offer_NoRoom(t *testing.T) {
 	}
 }
 
+// Ensures that a value that somebody else was quicker to make is kept once.
+func TestCache_Offer_Twice(t *testing.T) {
+	c := hot.New[int, int](1000)
+	c.Offer(1, 100, func() int { return 1 })
+	for n, kept := range []bool{true, false, false} {
+		if got := c.Offer(1, 100, func() int { return 1 }); got != kept || c.Size() != 100 {
+			t.Errorf("offer %d: kept: %t; %d bytes in all", n, got, c.Size())
+		}
+	}
+}
+
 // Ensures that concurrent readers see the right values only, and the limit holds.
 func TestCache_Concurrent(t *testing.T) {
 	c := hot.New[int, int](2000)
