@@ -115,7 +115,8 @@ func (tx *Txn) extend(e *entry, p *Prepared) {
 		next.values = &values
 	}
 	if p.err != nil {
-		tx.l.drop(cur.handle) // the edit is always published, and what is marked is not counted
+		tx.l.drop(cur.handle) // the edit is always published
+		tx.l.put(p.handle)
 		next.handle = p.handle
 	}
 	tx.entries.Set(key, &next)

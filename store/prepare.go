@@ -72,7 +72,10 @@ func (s *Store) PrepareInto(p *Prepared, obj *object.Object) error {
 }
 
 // Reset makes p the Prepared of no object, so that it keeps none from being freed.
-func (p *Prepared) Reset() { *p = Prepared{name: p.name[:0], values: p.values[:0]} }
+func (p *Prepared) Reset() {
+	clear(p.values)
+	*p = Prepared{name: p.name[:0], values: p.values[:0]}
+}
 
 // Hold returns a reference to an object that is not stored, kept as the layout keeps objects.
 func (s *Store) Hold(obj *object.Object) Ref {
@@ -111,12 +114,12 @@ func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 		if indexes[i].state == dropped {
 			continue
 		}
-		values, err := valuesOf(obj, p.key, i, indexes[i])
+		values, err := appendValues(p.values, obj, p.key, i, indexes[i])
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		p.values = append(p.values, values...)
+		p.values = values
 	}
 	p.indexed = len(indexes)
 	err := errors.Join(failed...)
@@ -126,21 +129,25 @@ func evaluate(p *Prepared, obj *object.Object, indexes []index) error {
 	return err
 }
 
-// valuesOf calls an index function and returns its values, sorted and without duplicates.
-func valuesOf(obj *object.Object, key string, i int, ix index) ([]value, error) {
+// appendValues calls an index function and appends its values, sorted and without duplicates.
+func appendValues(dst []value, obj *object.Object, key string, i int, ix index) ([]value, error) {
 	texts, err := callIndex(ix.fn, obj)
-	if err != nil {
-		return nil, &IndexError{Index: ix.name, Key: strings.Clone(key), Version: strings.Clone(obj.Version), Err: err}
+	if err != nil && obj.Release != nil { // its error may hold a part of what is lent: once more, with what stays
+		obj = obj.Keep()
+		texts, err = callIndex(ix.fn, obj)
 	}
-	values := make([]value, len(texts))
-	for n, text := range texts {
+	if err != nil {
+		return nil, &IndexError{Index: ix.name, Key: strings.Clone(key), Version: obj.Version, Err: err}
+	}
+	start := len(dst)
+	for _, text := range texts {
 		if obj.Release != nil {
 			text = strings.Clone(text)
 		}
-		values[n] = value{i, text}
+		dst = append(dst, value{i, text})
 	}
-	slices.SortFunc(values, value.compare)
-	return slices.Compact(values), nil
+	slices.SortFunc(dst[start:], value.compare)
+	return dst[:start+len(slices.Compact(dst[start:]))], nil
 }
 
 // mark returns a copy of obj that carries err besides what it carries already.

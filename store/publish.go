@@ -7,12 +7,7 @@ func (g *Stage) Waiting() int { return len(g.at) }
 // of a scope. Nothing is deleted before the commit. The rules of [Store.Write] hold for fn; if it fails, nothing changed.
 // It is not for a stage that was opened as suspect, nor while others write to the scope.
 func (g *Stage) Publish(fn func(tx *Txn) error) error {
-	batch := g.changed[:0]
-	for _, p := range g.changed {
-		if p != nil {
-			batch = append(batch, p)
-		}
-	}
+	batch := g.waiting()
 	err := g.s.Write(batch, func(tx *Txn) error {
 		for _, p := range batch {
 			tx.Put(p, g.scope)

@@ -2,7 +2,11 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/tarn-dev/tarn/object"
@@ -78,4 +82,87 @@ func TestStore_PrepareInto_Again(t *testing.T) {
 			t.Errorf("after Reset it is of %q", p.Key())
 		}
 	})
+}
+
+// Ensures that memory that waits to be used again keeps nothing from being freed: index values of an object that was prepared,
+// and what a transaction has deleted, however much that was.
+func TestStore_Reuse_KeepsNothing(t *testing.T) {
+	var freed atomic.Int64
+	watched := func(key string) *object.Object {
+		o := obj(key, "1")
+		text := []byte("a value in memory of the object's own")
+		runtime.AddCleanup(&text[0], func(int) { freed.Add(1) }, 0)
+		o.Labels = object.Labels{{Key: "k", Value: unsafe.String(&text[0], len(text))}}
+		return o
+	}
+	byLabel := func(o *object.Object) ([]string, error) { return []string{o.Labels[0].Value}, nil }
+	s := store.New(store.Options{Layout: store.Raw, Indexers: store.Indexers{"l": byLabel}})
+	p := new(store.Prepared)
+	must(t, s.PrepareInto(p, watched("alone")))
+	p.Reset()
+
+	const n, burst = 3000, 500
+	for i := 0; i < n; i += burst {
+		var batch []*store.Prepared
+		for k := range burst {
+			p, err := s.Prepare(watched(fmt.Sprintf("ns/%04d", i+k)))
+			must(t, err)
+			batch = append(batch, p)
+		}
+		must(t, s.Write(batch, func(tx *store.Txn) error {
+			for _, p := range batch {
+				tx.Put(p, 1)
+			}
+			return nil
+		}))
+	}
+	must(t, s.Write(nil, func(tx *store.Txn) error { tx.DropScope(1); return nil }))
+	for range 20 {
+		if runtime.GC(); freed.Load() == n+1 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // for the cleanups
+	}
+	if got := freed.Load(); got != n+1 {
+		t.Errorf("%d of %d objects are freed", got, n+1)
+	}
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(p)
+}
+
+// keyError is what an index function may return.
+type keyError struct{ key string }
+
+func (e *keyError) Error() string { return "cannot index " + e.key }
+
+// Ensures that an index function's own error keeps nothing of memory that was lent.
+func TestStore_Add_ErrorOfLent(t *testing.T) {
+	var told error
+	s := store.New(store.Options{
+		OnError:  func(_ *object.Object, err error) { told = err },
+		Indexers: store.Indexers{"f": func(o *object.Object) ([]string, error) { return nil, &keyError{o.Key} }},
+	})
+	o := lent(obj("ns/a", "1"))
+	must(t, s.Add(o))
+	o.Release()
+	for _, err := range []error{told, s.Snapshot().Ref("ns/a").Err()} {
+		var ke *keyError
+		if !errors.As(err, &ke) || ke.key != "ns/a" {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// Ensures that an object that an index added later fails for is counted as what it is kept as, and not at all once it is gone.
+func TestStore_Stats_Failed(t *testing.T) {
+	s := store.New(store.Options{OnError: func(*object.Object, error) {}})
+	must(t, s.Add(obj("a", "1")))
+	must(t, s.AddIndexers(store.Indexers{"f": func(*object.Object) ([]string, error) { return nil, errFunc }}))
+	if st := s.Stats(); st.AsIs != 1 || st.Alone != 0 {
+		t.Errorf("%+v", st)
+	}
+	must(t, s.Delete(obj("a", "1")))
+	if st := s.Stats(); st.AsIs != 0 || st.Alone != 0 || st.Kept != 0 {
+		t.Errorf("when it is gone: %+v", st)
+	}
 }

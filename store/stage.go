@@ -77,6 +77,20 @@ func (g *Stage) prepared() *Prepared {
 	return p
 }
 
+// waiting returns what waits to be put.
+func (g *Stage) waiting() []*Prepared {
+	all := g.changed[:0]
+	for _, p := range g.changed {
+		if p != nil {
+			g.at[p.key] = len(all)
+			all = append(all, p)
+		}
+	}
+	clear(g.changed[len(all):])
+	g.changed = all
+	return all
+}
+
 // Delete takes the item that has obj's key out again, if it was added, and the commit then deletes what is stored under
 // it. The error is the key function's.
 func (g *Stage) Delete(obj *object.Object) error {
@@ -161,12 +175,7 @@ func (g *Stage) keeps(e *entry) bool { return e.seq <= g.base.seq && g.seen.has(
 
 // batch returns what is to be put: what changed and, in a new epoch, what did not.
 func (g *Stage) batch(now *root, newEpoch bool) ([]*Prepared, error) {
-	batch := g.changed[:0]
-	for _, p := range g.changed {
-		if p != nil {
-			batch = append(batch, p)
-		}
-	}
+	batch := g.waiting()
 	put := func(obj *object.Object) error {
 		p, err := g.s.Prepare(obj)
 		if err != nil {

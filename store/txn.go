@@ -65,6 +65,7 @@ func (s *Store) Write(batch []*Prepared, fn func(tx *Txn) error) error {
 		for _, p := range batch {
 			p.tx = nil // who keeps p shall not keep the old state
 		}
+		s.changes = nil // or who outgrew it would leave it as it was
 		if clear(tx.changes); cap(tx.changes) <= maxKept {
 			s.changes = tx.changes[:0]
 		}

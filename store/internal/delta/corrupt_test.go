@@ -51,6 +51,9 @@ func TestReplay_Corrupt(t *testing.T) {
 			t.Errorf("%s: read as %q", name, dst)
 		}
 	}
+	if n, err := Size([]byte{0x80, 0x80, 0x80, 0x20, 0, 0, 0}); err == nil {
+		t.Errorf("a record of %d bytes is taken for one", n)
+	}
 	if n, next := number([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0x01}, 0); next >= 0 {
 		t.Errorf("a number of five bytes is read as %d", n)
 	}

@@ -76,7 +76,7 @@ const short = 32
 
 // number reads a varint from b[i:]; next is -1 where there is none.
 func number(b []byte, i int) (n uint64, next int) {
-	for shift := 0; i < len(b) && shift < 28; shift += 7 { // four bytes, for what is at most 2*MaxSize
+	for shift := 0; i < len(b) && shift < 28; shift += 7 { // four bytes, for what is at most 4*MaxSize
 		c := b[i]
 		i++
 		n |= uint64(c&0x7F) << shift

@@ -82,6 +82,8 @@ func readHeader(rec []byte) (h header, rest []byte, err error) {
 	h = header{n[0]&1 != 0, n[0] >> 1, n[1], n[2], n[3], n[4], n[5], n[6]}
 	ops := h.heads + h.lens + h.places
 	switch {
+	case h.size > MaxSize:
+		return h, nil, ErrCorrupt
 	case !h.coded:
 		if ops > len(rec) {
 			return h, nil, ErrCorrupt

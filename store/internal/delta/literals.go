@@ -159,7 +159,9 @@ func join(dst, text, hex []byte) ([]byte, bool) {
 			if text = text[1:]; len(text) == 0 {
 				return dst, false
 			}
-			g = groupsOf(text[0])
+			if g = groupsOf(text[0]); g.dashes == 0 {
+				return dst, false
+			}
 		}
 		text = text[1:]
 		if pairs == 0 {
@@ -167,7 +169,7 @@ func join(dst, text, hex []byte) ([]byte, bool) {
 			continue
 		}
 		last := pairs - g.first - (g.dashes-1)*groupDigits/2 // pairs after the last dash
-		if pairs > len(hex) || 2*pairs+g.dashes > cap(dst)-len(dst) || g.dashes > 0 && last < 0 || g.dashes == 0 && g.first != pairs {
+		if pairs > len(hex) || 2*pairs+g.dashes > cap(dst)-len(dst) || g.dashes > 0 && last < 0 {
 			return dst, false
 		}
 		dst, hex = unpack(dst, hex, g.first)

@@ -182,11 +182,6 @@ func (r *Reader) fill() bool {
 // some is how many codes are read at once. They are no longer than what fill leaves, and no more than 2*some bytes.
 const some = (64 - 8) / maxLength
 
-// Read decodes len(dst) bytes into dst. It reports whether there were so many.
-func (r *Reader) Read(t *Table, dst []byte) bool {
-	return r.finish(t, dst, 0)
-}
-
 // Part is a part of a text, and the table that it was written with.
 type Part struct {
 	Table *Table

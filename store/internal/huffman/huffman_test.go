@@ -13,6 +13,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// read reads one text.
+func read(r *huffman.Reader, t *huffman.Table, dst []byte) bool {
+	return huffman.ReadBoth(r, []huffman.Part{{Table: t, Dst: dst}}, &huffman.Reader{}, nil)
+}
+
 // skewed returns n bytes of which some are much more frequent than others, and how often each occurs.
 func skewed(n int, skew float64) (text []byte, counts [256]uint32) {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
@@ -38,7 +43,7 @@ func BenchmarkReader_Read(b *testing.B) {
 	for b.Loop() {
 		var r huffman.Reader
 		r.Reset(in)
-		if !r.Read(t, dst) {
+		if !read(&r, t, dst) {
 			b.Fatal("does not read")
 		}
 	}
@@ -102,7 +107,7 @@ func TestWriter_Reader_RoundTrip(t *testing.T) {
 			var r, s huffman.Reader
 			r.Reset(out[len("before"):])
 			gotA, gotB := make([]byte, len(a)), make([]byte, len(b))
-			if !r.Read(tableA, gotA) || !r.Done() || !bytes.Equal(gotA, a) {
+			if !read(&r, tableA, gotA) || !r.Done() || !bytes.Equal(gotA, a) {
 				t.Fatalf("%d bytes, skew %g: cannot be read, or something is left", n, skew)
 			}
 			clear(gotA)
@@ -114,7 +119,7 @@ func TestWriter_Reader_RoundTrip(t *testing.T) {
 			if !bytes.Equal(gotA, a) || !bytes.Equal(gotB, b) {
 				t.Fatalf("%d bytes, skew %g: others are read", n, skew)
 			}
-			if r.Read(tableA, make([]byte, 9)) {
+			if read(&r, tableA, make([]byte, 9)) {
 				t.Fatalf("%d bytes, skew %g: reads more than was written", n, skew)
 			}
 		}
@@ -147,7 +152,7 @@ func TestNew_AllBytes(t *testing.T) {
 	var r huffman.Reader
 	r.Reset(w.Bytes())
 	got := make([]byte, len(all))
-	if !r.Read(&table, got) || !bytes.Equal(got, all) {
+	if !read(&r, &table, got) || !bytes.Equal(got, all) {
 		t.Fatalf("read %v", got)
 	}
 }
@@ -169,7 +174,7 @@ func FuzzReader(f *testing.F) {
 		var r huffman.Reader
 		r.Reset(in)
 		dst := make([]byte, n)
-		if !r.Read(&table, dst) {
+		if !read(&r, &table, dst) {
 			return
 		}
 		var w huffman.Writer
