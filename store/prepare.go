@@ -77,6 +77,29 @@ func (p *Prepared) Reset() {
 	*p = Prepared{name: p.name[:0], values: p.values[:0]}
 }
 
+// Spares holds what objects were prepared in, to be used again. The zero value holds nothing. It is used by one goroutine at
+// a time.
+type Spares struct{ all []*Prepared }
+
+// Take returns one that was given, or a new one.
+func (s *Spares) Take() *Prepared {
+	last := len(s.all) - 1
+	if last < 0 {
+		return new(Prepared)
+	}
+	p := s.all[last]
+	s.all = s.all[:last]
+	return p
+}
+
+// Give resets the Prepareds, which nobody may use any more, and holds them.
+func (s *Spares) Give(used ...*Prepared) {
+	for _, p := range used {
+		p.Reset()
+	}
+	s.all = append(s.all, used...)
+}
+
 // Hold returns a reference to an object that is not stored, kept as the layout keeps objects.
 func (s *Store) Hold(obj *object.Object) Ref {
 	h, _ := s.layout.prepare(obj) // what fails is kept, and marked

@@ -24,10 +24,7 @@ func (g *Stage) Publish(fn func(tx *Txn) error) error {
 		}
 	}
 	clear(g.at) // whose keys are theirs
-	for _, p := range batch {
-		p.Reset()
-	}
-	g.free = append(g.free, batch...)
+	g.spares.Give(batch...)
 	clear(g.changed)
 	g.base, g.finger, g.changed = put, put.entries.Finger(), g.changed[:0]
 	return nil

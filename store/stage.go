@@ -22,8 +22,8 @@ type Stage struct {
 	seen    bitset                    // by slot in base: the list has the object as base has it
 	same    map[string]*object.Object // what only ticked a bit, if suspect
 	changed []*Prepared               // nil where a later item of the same key took over
-	free    []*Prepared               // to be used again
-	at      map[string]int            // by key, where in changed
+	spares  Spares
+	at      map[string]int // by key, where in changed
 }
 
 // errEpoch says that a commit asks for what the stage has not kept.
@@ -54,8 +54,9 @@ func (g *Stage) Add(obj *object.Object) error {
 		}
 		return nil
 	}
-	p := g.prepared()
+	p := g.spares.Take()
 	if err := g.s.PrepareInto(p, obj); err != nil {
+		g.spares.Give(p)
 		if ok {
 			g.seen.set(stored.slot)
 		}
@@ -64,17 +65,6 @@ func (g *Stage) Add(obj *object.Object) error {
 	g.at[p.key] = len(g.changed)
 	g.changed = append(g.changed, p)
 	return nil
-}
-
-// prepared returns a Prepared to use.
-func (g *Stage) prepared() *Prepared {
-	last := len(g.free) - 1
-	if last < 0 {
-		return new(Prepared)
-	}
-	p := g.free[last]
-	g.free = g.free[:last]
-	return p
 }
 
 // waiting returns what waits to be put.

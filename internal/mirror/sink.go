@@ -18,8 +18,8 @@ type sink struct {
 	pending []arrival
 	version []byte // of the last arrival, or bookmark
 
-	batch []*store.Prepared // memory for those of a flush
-	free  []*store.Prepared // to be used again
+	batch  []*store.Prepared // memory for those of a flush
+	spares store.Spares
 }
 
 // arrival is an object on its way into the store: prepared, or its deletion.
@@ -74,8 +74,9 @@ func (s *sink) put(obj *object.Object, version string) error {
 	if !keep { // as if it were gone
 		return s.deleted(obj, version)
 	}
-	p := s.prepared()
+	p := s.spares.Take()
 	if err := s.m.store.PrepareInto(p, received); err != nil {
+		s.spares.Give(p)
 		return err
 	}
 	return s.arrive(arrival{prepared: p}, version)
@@ -98,17 +99,6 @@ func (s *sink) Bookmark(version string) error {
 	return nil
 }
 
-// prepared returns a Prepared to use.
-func (s *sink) prepared() *store.Prepared {
-	last := len(s.free) - 1
-	if last < 0 {
-		return new(store.Prepared)
-	}
-	p := s.free[last]
-	s.free = s.free[:last]
-	return p
-}
-
 // Flush publishes what has come since the last one.
 func (s *sink) Flush() error {
 	if len(s.pending) == 0 && len(s.version) == 0 {
@@ -121,10 +111,7 @@ func (s *sink) Flush() error {
 	}
 	err := s.m.apply(s.scope, s.pending, s.batch, string(s.version))
 	s.version = s.version[:0]
-	for _, p := range s.batch {
-		p.Reset()
-		s.free = append(s.free, p)
-	}
+	s.spares.Give(s.batch...)
 	clear(s.batch)
 	clear(s.pending)
 	s.batch, s.pending = s.batch[:0], s.pending[:0]
