@@ -50,7 +50,9 @@ func runSource(t *testing.T, lw source.ListerWatcher, src *script, wrap func(*fu
 	synctest.Test(t, func(t *testing.T) {
 		src.start = time.Now()
 		b := &bench{t: t, src: src, sink: &fullSink{sink: sink{objects: map[string]string{}}}}
-		o.Logger = slog.New(slog.DiscardHandler)
+		if o.Logger == nil {
+			o.Logger = slog.New(slog.DiscardHandler)
+		}
 		if o.Name == "" {
 			o.Name = "test"
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,7 +34,11 @@ func (r *Reflector) syncOnce(ctx context.Context) (*stream, error) {
 		if err == nil || ctx.Err() != nil || !r.wantsPlainList(err) {
 			return s, err
 		}
-		r.log.Info("streaming list failed, listing plainly", "err", err)
+		level := slog.LevelInfo
+		if r.Status().Failures > 0 { // what is tried again was said before
+			level = slog.LevelDebug
+		}
+		r.log.Log(ctx, level, "streaming list failed, listing plainly", "err", err)
 	}
 	return nil, r.list(ctx, r.listVersion("0"))
 }

@@ -1,9 +1,11 @@
 package reflector_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,5 +187,24 @@ func TestReflector_Streaming_WithoutVersion(t *testing.T) {
 	run(t, src, reflector.Options{}, 10*time.Second, func(b *bench) {
 		b.wantCalls(`stream@"" stream@""`)
 		b.wantReports(1, reflector.ErrNoVersion.Error())
+	})
+}
+
+// Ensures that a streaming list that is refused each time, and so is the list after it, is one line of the log for each attempt,
+// and not two, after the first.
+func TestReflector_StreamingList_LoggedOnce(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+	src := &script{
+		onStream: func(int, metav1.ListOptions) ([]step, error) { return nil, forbidden },
+		onList:   func(int, metav1.ListOptions) (source.List, error) { return nil, forbidden },
+	}
+	var text bytes.Buffer
+	o := reflector.Options{Logger: slog.New(slog.NewTextHandler(&text, nil))}
+	run(t, src, o, time.Minute, func(b *bench) {
+		attempts := b.r.Status().Failures
+		plain, failed := strings.Count(text.String(), "listing plainly"), strings.Count(text.String(), "reflector failed")
+		if attempts < 3 || failed != attempts || plain > 1 {
+			t.Errorf("%d attempts, of which the log says %d times that they failed and %d times that the list is plain:\n%s", attempts, failed, plain, &text)
+		}
 	})
 }
