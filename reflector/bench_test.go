@@ -72,7 +72,7 @@ func runSource(t *testing.T, lw source.ListerWatcher, src *script, wrap func(*fu
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- b.r.Run(ctx) }()
-		time.Sleep(d)
+		time.Sleep(d) // fake time: it takes none
 		synctest.Wait()
 		check(b)
 		ended := time.Now()

@@ -148,7 +148,7 @@ func TestReflector_Case36_ForbiddenOrMissing(t *testing.T) {
 						!strings.Contains(msg, " attempts, retrying in ") || strings.Contains(msg, "\n") {
 						t.Errorf("status is %q", msg)
 					}
-					time.Sleep(90 * time.Second)
+					time.Sleep(90 * time.Second) // fake time: it takes none
 					if s := b.r.Status(); !s.Synced || s.Err() != nil || s.Failures != 0 || s.Phase != reflector.Watching {
 						t.Errorf("status is %+v", s)
 					}

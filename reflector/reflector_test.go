@@ -140,7 +140,7 @@ func TestReflector_Sink_Slow(t *testing.T) {
 	wrap := func(s *fullSink) reflector.Sink {
 		s.err = func(op, key string) error {
 			if op == "add" && key != "d" {
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) // the sink's own work, in fake time
 			}
 			return nil
 		}

@@ -52,15 +52,15 @@ func TestReflector_Status(t *testing.T) {
 			}
 		}
 		check(reflector.Waiting, 1, `pods in "prod": list: no such host (1 attempt, retrying in 12s)`)
-		time.Sleep(16 * time.Second)
+		time.Sleep(16 * time.Second) // fake time: it takes none
 		check(reflector.Waiting, 2, `pods in "prod": list: no such host (2 attempts, retrying in 8s)`)
-		time.Sleep(7500 * time.Millisecond)
+		time.Sleep(7500 * time.Millisecond) // fake time: it takes none
 		check(reflector.Waiting, 2, `pods in "prod": list: no such host (2 attempts, retrying in 500ms)`)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time: it takes none
 		check(reflector.Waiting, 3, `pods in "prod": watch: slow down (3 attempts, retrying in 11s)`)
-		time.Sleep(12 * time.Second)
+		time.Sleep(12 * time.Second) // fake time: it takes none
 		check(reflector.Watching, 3, `pods in "prod": watch: slow down (3 attempts, retrying now)`)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time: it takes none
 		check(reflector.Watching, 0, "")
 		if s := b.r.Status(); !s.Synced || s.Version != "10" || s.Epoch != 0 || !s.NextTry.IsZero() {
 			t.Errorf("status %+v", s)

@@ -14,7 +14,7 @@ unit)
 	within . go test -race -timeout 10m -skip Memory . -live
 	;;
 devcluster | soak)
-	tags=devcluster timeout=35m
+	tags=devcluster timeout=25m
 	[ "$1" = devcluster ] || tags=devcluster,soak timeout=3h
 	packages=$(tagged "$1")
 	# One package at a time, as each starts a control plane; never cached, as go does not see that program.

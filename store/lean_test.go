@@ -28,18 +28,7 @@ func encodedAs(t testing.TB, o workload.Object) *object.Object {
 // put stores objects as one change.
 func put(t testing.TB, s *store.Store, objs ...*object.Object) {
 	t.Helper()
-	var batch []*store.Prepared
-	for _, o := range objs {
-		p, err := s.Prepare(o)
-		must(t, err)
-		batch = append(batch, p)
-	}
-	must(t, s.Write(batch, func(tx *store.Txn) error {
-		for _, p := range batch {
-			tx.Put(p, 0)
-		}
-		return nil
-	}))
+	write(t, s, 0, objs)
 }
 
 // same fails the test unless got is the object want, byte for byte.

@@ -25,18 +25,11 @@ func heap() int64 {
 func TestStore_Delete_GivesMemoryBack(t *testing.T) {
 	const n = 100_000
 	add := func(s *store.Store, from, to int) {
-		var batch []*store.Prepared
+		var objs []*object.Object
 		for i := from; i < to; i++ {
-			p, err := s.Prepare(sized(i, "1"))
-			must(t, err)
-			batch = append(batch, p)
+			objs = append(objs, sized(i, "1"))
 		}
-		must(t, s.Write(batch, func(tx *store.Txn) error {
-			for _, p := range batch {
-				tx.Put(p, 0)
-			}
-			return nil
-		}))
+		put(t, s, objs...)
 	}
 	remove := func(s *store.Store, from, to int) {
 		must(t, s.Write(nil, func(tx *store.Txn) error {

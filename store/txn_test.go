@@ -13,7 +13,7 @@ import (
 )
 
 // write puts objects into a scope and deletes keys, as one change.
-func write(t *testing.T, s *store.Store, scope store.Scope, puts []*object.Object, deletes ...string) {
+func write(t testing.TB, s *store.Store, scope store.Scope, puts []*object.Object, deletes ...string) {
 	t.Helper()
 	var batch []*store.Prepared
 	for _, o := range puts {

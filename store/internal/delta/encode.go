@@ -42,11 +42,9 @@ type cover struct {
 
 // note makes known where a word of the object stands.
 func (e *Encoder) note(h uint32, place int) {
-	if place <= maxPlace {
-		at := h >> (32 - windowBits)
-		e.covered = append(e.covered, cover{at, e.seen[at]})
-		e.seen[at] = slotOf(h, place)
-	}
+	at := h >> (32 - windowBits)
+	e.covered = append(e.covered, cover{at, e.seen[at]})
+	e.seen.set(h, place)
 }
 
 // forget undoes all notes.

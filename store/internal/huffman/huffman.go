@@ -5,6 +5,7 @@ package huffman
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -94,18 +95,23 @@ func lengthsOf(counts *[256]uint32) (lengths [256]uint8) {
 	weight := func(s uint8) uint64 { return max(uint64(counts[s]), 1) }
 	slices.SortStableFunc(order, func(a, b uint8) int { return cmp.Compare(weight(a), weight(b)) })
 	var levels [maxLength][]item
-	for n := range levels {
-		for _, s := range order {
-			levels[n] = append(levels[n], item{weight(s), true})
-		}
-		if n > 0 { // and pairs of what the level before has
-			for pairs := range slices.Chunk(levels[n-1], 2) {
-				if len(pairs) == 2 {
-					levels[n] = append(levels[n], item{pairs[0].weight + pairs[1].weight, false})
-				}
+	var below []item
+	for n := range levels { // the symbols, and pairs of what the level below has
+		level := make([]item, 0, 2*len(order))
+		for leaf, pair := 0, 0; leaf < len(order) || pair+1 < len(below); {
+			both := uint64(math.MaxUint64)
+			if pair+1 < len(below) {
+				both = below[pair].weight + below[pair+1].weight
+			}
+			if leaf < len(order) && weight(order[leaf]) <= both {
+				level = append(level, item{weight(order[leaf]), true})
+				leaf++
+			} else {
+				level = append(level, item{both, false})
+				pair += 2
 			}
 		}
-		slices.SortStableFunc(levels[n], func(a, b item) int { return cmp.Compare(a.weight, b.weight) })
+		levels[n], below = level, level
 	}
 	for n, take := maxLength-1, 2*len(order)-2; n >= 0; n-- {
 		leaves := 0

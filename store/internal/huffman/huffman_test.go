@@ -49,6 +49,13 @@ func BenchmarkReader_Read(b *testing.B) {
 	}
 }
 
+func BenchmarkNew(b *testing.B) {
+	_, counts := skewed(4000, 12)
+	for b.Loop() {
+		huffman.New(&counts)
+	}
+}
+
 func BenchmarkWriter_Write(b *testing.B) {
 	text, counts := skewed(400, 12)
 	table := huffman.New(&counts)
