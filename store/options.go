@@ -9,7 +9,8 @@ import (
 // IndexFunc returns the values that an object is found under in an index: none, one or many; a value that is returned
 // twice counts once. It is called concurrently and never under a lock. It may be called with an object that was never
 // stored ([Store.Index]). It need not return the same values each time: what it returned when the object was stored counts
-// until the object is replaced or deleted.
+// until the object is replaced or deleted. After an error it may be called once more for the same object. The object is only
+// lent: what a function keeps of it, it has to copy ([object.Object.Keep]); the values and the error it may return as they are.
 type IndexFunc func(obj *object.Object) ([]string, error)
 
 // Indexers are index functions by the name of their index.
